@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from itertools import groupby
 
 import msgspec
 
@@ -60,15 +59,15 @@ _UNSERVED = (PodOutcome.TRIGGERS_SCALE_UP, PodOutcome.UNPLACEABLE)
 
 
 class _Grown(msgspec.Struct, frozen=True):
-    """A draft after its growth. `served` has the outcome of each pending pod; `answers` has each of these outcomes at least once,
-    without the pods. `waited_for` are existing nodes that pending pods fit on. `for_headroom` are the names of groups that grow
-    to keep room free. `outrun` has the pods whose spread the plan cannot keep. `kept` is the room for CapacityBuffers, and
-    `asked` that for ProvisioningRequests. `left` are pods without a place, by priority. `crowded_out` are shapes for which
-    others could have made room, see `growth.crowding`."""
+    """A draft after its growth. `served` has the outcome of each pending pod, and `outcomes` has the same as runs of pods (see
+    `in_runs`). `waited_for` are existing nodes that pending pods fit on. `for_headroom` are the names of groups that grow to keep
+    room free. `outrun` has the pods whose spread the plan cannot keep. `kept` is the room for CapacityBuffers, and `asked` that
+    for ProvisioningRequests. `left` are pods without a place, by priority. `crowded_out` are shapes for which others could have
+    made room, see `growth.crowding`."""
 
     draft: Draft
     served: dict[int, Served]
-    answers: tuple[Served, ...]
+    outcomes: Sequence[tuple[Served, Sequence[int]]]
     waited_for: frozenset[int]
     for_headroom: frozenset[str]
     outrun: Outrun
@@ -153,8 +152,7 @@ def _all_judged(
     )
     done = actions(draft, looked, policy.digest, gone, replaced.starts)
     problems = plan_problems(draft, halted, view.memory, policy.refused)
-    outcomes = in_runs(grown.served)
-    lines, pods, bill = group_lines(draft, wanted), pod_lines(draft, outcomes), cost(draft)
+    lines, pods, bill = group_lines(draft, wanted), pod_lines(draft, grown.outcomes), cost(draft)
     plan = Plan(
         now=instant_text(now_seconds),
         cluster=world.name,
@@ -173,7 +171,9 @@ def _all_judged(
         provisioning_requests=request_lines(draft, grown.asked.outcomes),
     )
     # What keeps room free is bought for the demand too: pods that come and go in a moment must not buy a node and give it back.
-    grew = {entry.group or "" for entry in grown.answers if entry.outcome is PodOutcome.TRIGGERS_SCALE_UP} | grown.for_headroom
+    grew = {
+        entry.group or "" for entry, _ in grown.outcomes if entry.outcome is PodOutcome.TRIGGERS_SCALE_UP
+    } | grown.for_headroom
     if replaced.starts is not None:
         grew.add(draft.groups[replaced.starts.position].group.name)
     remembered = replaced.noted_in(remember(draft, looked, view.memory))
@@ -181,7 +181,7 @@ def _all_judged(
     remembered = msgspec.structs.replace(
         remembered,
         purchase=demand.purchase(grew, adopted),
-        promised=promises(draft, outcomes),
+        promised=promises(draft, grown.outcomes),
         bookings=bookings(draft, grown.asked.outcomes),
         refuted=remembered_refutations(draft),
         pledges=pledges(draft),
@@ -208,7 +208,7 @@ def _wanted(view: View, grown: _Grown, *, asked: bool) -> dict[str, int]:
 def _holds_cost_nothing(grown: _Grown) -> bool:
     """Whether held groups would certainly keep their size. Then every pod fits on an existing or requested node, and none of
     these groups lacks nodes, keeps headroom or has failed requests."""
-    if any(entry.outcome in _UNSERVED for entry in grown.answers):
+    if any(entry.outcome in _UNSERVED for entry, _ in grown.outcomes):
         return False
     if any(room.served.get(outcome) for room in grown.kept for outcome in _UNSERVED):
         return False
@@ -394,14 +394,13 @@ def _grow(
         group.reasons.extend(one.reason() for one in denials_of(draft.memory, str(group.group.target)))
         found = contradictions(draft.memory, str(group.group.target), draft.now_seconds)
         group.reasons.extend(one.reason() for _, one in found)
-    # Pods that follow each other share what is said of them, and are passed over here without a look at each.
-    answers = tuple(entry for entry, _ in groupby(queue.served.values()))
-    waited_for = frozenset(entry.node for entry in answers if entry.outcome is PodOutcome.FITS_EXISTING and entry.node)
+    outcomes = in_runs(queue.served)
+    waited_for = frozenset(entry.node for entry, _ in outcomes if entry.outcome is PodOutcome.FITS_EXISTING and entry.node)
     by_name = {node.name: index for index, node in enumerate(view.world.nodes)}
     return _Grown(
         draft,
         queue.served,
-        answers,
+        outcomes,
         frozenset(by_name[name] for name in waited_for),
         for_headroom,
         late,

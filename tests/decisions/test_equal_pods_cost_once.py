@@ -8,10 +8,12 @@ from types import CodeType, FrameType
 
 import pytest
 
+from reconciler.decisions import decide as decide_module
 from reconciler.decisions.decide import decide
+from reconciler.decisions.growth.cost import rearrange
 from reconciler.decisions.memory import Memory
 from reconciler.decisions.removal import candidates, load
-from reconciler.policy.documents import Budget, PolicySet
+from reconciler.policy.documents import Budget, Expander, PolicySet
 from tests.builders import NOW, ClusterBuilder, node_group, policy
 
 OPEN = (Budget(nodes=1_000_000),)
@@ -91,3 +93,28 @@ def _pending(pods: int) -> Deciding:
 def test_ten_times_the_pods_for_the_same_new_nodes_take_as_many_calls() -> None:
     few, many = calls_of(_pending(1_000)), calls_of(_pending(10_000))
     assert many - few == Counter()
+
+
+def test_growth_that_nothing_changes_is_tried_once() -> None:
+    calls = calls_of(_pending(1_000))
+    assert calls[_code(decide_module._grow)] == 1
+    assert calls[_code(rearrange.Growth.nodes)] == 1
+
+
+@pytest.mark.parametrize(("pods", "posed"), [(1_000, 0), (901, 1)])
+def test_a_mix_is_looked_for_only_where_nodes_could_be_fewer_or_smaller(pods: int, posed: int) -> None:
+    """Of 100m each, 1,000 fill ten large nodes and could fill 20 small ones: no mix is cheaper. Of 901, 100m are left for a
+    tenth node, where a small one would do."""
+    cluster = ClusterBuilder()
+    cluster.group("large", nodes=0, cpu="10", memory="100Gi", max_pods=10_000)
+    cluster.group("small", nodes=0, cpu="5", memory="50Gi", max_pods=10_000)
+    cluster.pods("web", pods, cpu="100m")
+    prices = {"large": "1.00", "small": "0.50"}
+    groups = (node_group(name, max=100, price_per_hour=price) for name, price in prices.items())
+    world, rules = cluster.world(), policy(*groups, expanders=(Expander.LEAST_COST,))
+
+    def run() -> None:
+        plan, _ = decide(world, rules, Memory(), NOW)
+        assert plan.cost.desired_per_hour == ("10.00" if pods == 1_000 else "9.50")
+
+    assert calls_of(run)[_code(rearrange.pose)] == posed

@@ -29,17 +29,12 @@ def surplus(world: World, pending: Collection[int]) -> Mapping[int, Reason]:
         if one.replicas is not None and (one.kind in _BY_RANK or (one.kind == _BY_ORDINAL and not one.replicas))
     }
     keys = {}
-    for number in set(map(pods.traits.__getitem__, pending)) if replicas else ():
-        owner = traits[number].controller
-        if owner is not None and (key := (owner.api_group, owner.kind, traits[number].namespace, owner.name)) in replicas:
+    for number, one in enumerate(traits) if replicas else ():
+        owner = one.controller
+        if owner is not None and (key := (owner.api_group, owner.kind, one.namespace, owner.name)) in replicas:
             keys[number] = key
     if not keys:
         return {}
-    asked = frozenset(keys.values())
-    for number, one in enumerate(traits):
-        owner = one.controller
-        if owner is not None and (key := (owner.api_group, owner.kind, one.namespace, owner.name)) in asked:
-            keys[number] = key
     # Most controllers have no more pods than replicas, however their pods are doing: those are not looked at one by one.
     starts, order = array("i", bytes(4 * (len(traits) + 2))), array("i", bytes(4 * len(pods)))
     loops.by_node(pods.traits, starts, order)

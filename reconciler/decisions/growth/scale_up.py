@@ -203,8 +203,9 @@ def _grow_rank(
     growth = Growth(draft)
     before = queue.taken, [len(group.reasons) for group in draft.groups]
     short = _grow_tier(draft, queue, tier, growth, expanders, refutations, unable)
-    if expanders[0] in (Expander.LEAST_COST, Expander.LEAST_WASTE) and _may_mix(draft, tier, growth, refutations):
-        rearranged = rearrange(draft, tier, growth, expanders[0])
+    grown = growth.nodes() if expanders[0] in (Expander.LEAST_COST, Expander.LEAST_WASTE) and not draft.work.exhausted else []
+    if _may_mix(draft, tier, grown, refutations):
+        rearranged = rearrange(draft, tier, growth, expanders[0], grown)
         if rearranged is not None:
             _serve_again(draft, queue, rearranged, *before)
             short = _grow_tier(draft, queue, tier, growth, expanders, refutations, unable)
@@ -236,15 +237,13 @@ def _take_reserved(
     return short
 
 
-def _may_mix(draft: Draft, tier: list[GroupDraft], growth: Growth, refutations: Refutations) -> bool:
-    """Whether a better mix may be looked for.
+def _may_mix(draft: Draft, tier: list[GroupDraft], nodes: list[GrownNode], refutations: Refutations) -> bool:
+    """Whether a better mix than these nodes may be looked for.
 
     The search asks templates alone, so that no node may refute one of them for the pods that move. It also keeps no order of
     nodes, from which zones follow where pods mind the zone.
     """
-    if draft.work.exhausted:
-        return False
-    on_new = {(node.position, shape) for node in growth.nodes() for shape, _ in node.load}
+    on_new = {(node.position, shape) for node in set(nodes) for shape, _ in node.load}
     if any(draft.groups[position].order is not None and shape in draft.zone_minded for position, shape in on_new):
         return False
     moved = {shape for _, shape in on_new}

@@ -66,9 +66,8 @@ class Problem(msgspec.Struct, frozen=True):
         return sum(self.offers[filling.offer].price_micros * times for filling, times in mix)
 
     def reachable(self, bound: float) -> int:
-        """The least cost that a mix can have if none costs less than `bound`: a multiple of what divides all prices."""
-        unit = gcd(*(offer.price_micros for offer in self.offers)) or 1
-        return -(-ceil(bound * (1 - _ROUNDING)) // unit) * unit
+        """The least cost that a mix can have if none costs less than `bound`."""
+        return reachable(bound, (offer.price_micros for offer in self.offers))
 
     def rank(self, mix: Mix) -> tuple[int, int]:
         """The least is the best: the cost, of those that cost the same the fewest nodes. A cloud's sizes mostly cost the same for
@@ -124,6 +123,12 @@ class Problem(msgspec.Struct, frozen=True):
                     left[index] -= load[index] * node_count
                 wanted -= node_count
         return tuple(sorted(kept.items()))
+
+
+def reachable(bound: float, prices: Iterable[int]) -> int:
+    """The least cost of nodes at these prices if none costs less than `bound`: a multiple of what divides all prices."""
+    unit = gcd(*prices) or 1
+    return -(-ceil(bound * (1 - _ROUNDING)) // unit) * unit
 
 
 def nodes_of(mix: Mix) -> int:

@@ -18,7 +18,7 @@ from reconciler.decisions.demand.worth import gpus_of, worth
 from reconciler.decisions.draft import Draft, GroupDraft
 from reconciler.decisions.growth.cost.master import solver
 from reconciler.decisions.growth.cost.mixes import Answer, least_cost, work
-from reconciler.decisions.growth.cost.problem import Cap, Filling, Item, Mix, Offer, Problem
+from reconciler.decisions.growth.cost.problem import Cap, Filling, Item, Mix, Offer, Problem, reachable
 from reconciler.decisions.growth.expanders import bought_capacity, near_tie, next_group, siblings, wasted
 from reconciler.decisions.reasons.sizes import LeastCostMix, LeastWasteMix, SolverMissing
 from reconciler.policy.documents import Expander
@@ -41,6 +41,7 @@ class Growth:
         self._draft = draft
         self._mark = draft.state.mark()
         self._nodes = draft.state.node_count
+        self._size = draft.state.stack_size
         self._added = draft.added
         self._before = [(group.desired, len(group.new_nodes)) for group in draft.groups]
         self._elsewhere: list[tuple[int, int, int]] = []
@@ -59,13 +60,12 @@ class Growth:
             for node in group.new_nodes[count:]
         )
         daemons = [Counter(group.daemons) for group in draft.groups]
-        return [GrownNode(position, self._load(node, daemons[position])) for node, position in numbers]
-
-    def _load(self, node: int, daemons: Counter[int]) -> tuple[tuple[int, int], ...]:
-        bound = self._draft.state.bound(node)
-        if not daemons:
-            return bound
-        return tuple([(shape, left) for shape, count in bound if (left := count - daemons.get(shape, 0)) > 0])
+        loads = {node: {shape: -count for shape, count in daemons[place].items()} for node, place in numbers}
+        # All that is on these nodes came after the point.
+        for node, shape, count in zip(*draft.state.bound_since(self._size), strict=True):
+            if node in loads:
+                loads[node][shape] = loads[node].get(shape, 0) + count
+        return [GrownNode(place, tuple(sorted(pair for pair in loads[node].items() if pair[1] > 0))) for node, place in numbers]
 
     def take_back(self) -> None:
         """The draft as it was at the point, but for reasons and served pods."""
@@ -279,21 +279,29 @@ class Rearranged(msgspec.Struct, frozen=True):
         return why.alternatives
 
 
-def rearrange(draft: Draft, tier: Sequence[GroupDraft], growth: Growth, by: Expander = Expander.LEAST_COST) -> Rearranged | None:
+def rearrange(
+    draft: Draft,
+    tier: Sequence[GroupDraft],
+    growth: Growth,
+    by: Expander = Expander.LEAST_COST,
+    nodes: list[GrownNode] | None = None,
+) -> Rearranged | None:
     """Choose the growth of a tier again, for a lower cost, less waste, or the same with fewer nodes. None, with an unchanged
-    draft, if nothing better is found, or if it would take from the share of a tier."""
-    grown, missing = growth.nodes(), draft.tier_shares.missing()
+    draft, if nothing better is found, or if it would take from the share of a tier. `nodes` are those of the growth, if they are
+    known."""
+    grown, missing = growth.nodes() if nodes is None else nodes, draft.tier_shares.missing()
     keys = _keys(draft, grown)
     free = {group.position for group in tier if not group.group.whole}
     kept = {shape for node in grown for shape, _ in node.load} - keys.keys()
     moving = [n for n in grown if n.load and n.position in free and not (kept and any(shape in kept for shape, _ in n.load))]
-    if not moving or not _has_choice(draft, [group for group in tier if group.position in free], moving, keys):
+    groups = [group for group in tier if group.position in free]
+    if not moving or not _has_choice(draft, groups, moving, keys):
         return None
     taken = frozenset(moving)
     stay = [node for node in grown if node not in taken]
     growth.take_back()
     growth.give(stay)
-    posed = pose(draft, [group for group in tier if group.position in free], moving, keys, by)
+    posed = None if _is_least(draft, groups, moving, by) else pose(draft, groups, moving, keys, by)
     answer = None if posed is None else _answer(draft, posed)
     if posed is not None and answer is not None and posed.problem.rank(answer.mix) < posed.problem.rank(posed.given):
         bought = _buy(draft, growth, posed.nodes(answer.mix), keys)
@@ -306,6 +314,26 @@ def rearrange(draft: Draft, tier: Sequence[GroupDraft], growth: Growth, by: Expa
     if posed is not None and answer is not None and answer.solver_missing and posed.weigh.by is Expander.LEAST_COST:
         return Rearranged(grown, None, SolverMissing(cost_per_hour=price_text(posed.weigh.sum(draft, grown))))
     return None
+
+
+def _is_least(draft: Draft, groups: Sequence[GroupDraft], nodes: Sequence[GrownNode], by: Expander) -> bool:
+    """Whether no other nodes can cost less than these, nor as much with fewer nodes, even if every pod may go to every group.
+    Asked, like `pose`, at the point before those nodes. It saves asking which pods may go where."""
+    offering = [(one, node) for one in groups if (node := one.group.template) is not None and draft.room(one, node)[0] > 0]
+    weigh = weighing(draft, [group for group, _ in offering], nodes, by)
+    requested = Resources()
+    for grown, times in Counter(nodes).items():
+        for shape, pods in grown.load:
+            requested = requested.plus(draft.state.pod_shape(shape).requests, pods * times)
+    offers = [(template.allocatable, weigh.of(group) or 0) for group, template in offering]
+    least, fewest = 0, 0
+    for name, amount in requested.items():
+        having = [(have, cost) for offered, cost in offers if (have := offered.get(name)) > 0]
+        if not having:
+            return False
+        least = max(least, min(-(-amount * cost // have) for have, cost in having))
+        fewest = max(fewest, -(-amount // max(have for have, _ in having)))
+    return len(nodes) <= fewest and weigh.sum(draft, nodes) <= reachable(least, (cost for _, cost in offers))
 
 
 def _has_choice(
