@@ -12,7 +12,18 @@ import msgspec
 from reconciler.decisions.growth.cost.dives import PREFERENCES, Dives
 from reconciler.decisions.growth.cost.fillings import FirstFits, NodeFilling, Pricing, generate, match
 from reconciler.decisions.growth.cost.master import Master, Prices
-from reconciler.decisions.growth.cost.problem import Filling, Load, Mix, Problem, Room, nodes_of, parts, remainder, stand_ins
+from reconciler.decisions.growth.cost.problem import (
+    Filling,
+    Item,
+    Load,
+    Mix,
+    Problem,
+    Room,
+    nodes_of,
+    parts,
+    remainder,
+    stand_ins,
+)
 
 # A first mix without any solver: the filling that costs least for what its pods are worth, again and again.
 
@@ -405,8 +416,9 @@ def _least_cost(problem: Problem, given: Mix, solver: Callable[[], ModuleType | 
 
 
 def at_least(problem: Problem, mix: Mix) -> int:
-    """A lower bound on any mix, without a solver: each resource alone at its best price. If `mix` is one node, the bound is at
-    least two nodes of the cheapest offer, because a cheaper single node would have been found."""
+    """A lower bound on any mix, without a solver: each resource alone at its best price, and of few pods each item alone. If
+    `mix` is one node, the bound is at least two nodes of the cheapest offer, because a cheaper single node would have been
+    found."""
     usable = [offer for index, offer in enumerate(problem.offers) if any(item.offers[index] for item in problem.items)]
     bound = 0
     for kind in range(len(problem.offers[0].free)):
@@ -417,7 +429,23 @@ def at_least(problem: Problem, mix: Mix) -> int:
             )
     if nodes_of(mix) == 1:
         bound = max(bound, min(problem.cost(mix), 2 * min(offer.price_micros for offer in usable)))
-    return bound
+    most = problem.cost(mix)
+    return max(bound, *(_alone(problem, item, most) for item in problem.items)) if _few(problem) else bound
+
+
+def _alone(problem: Problem, item: Item, most: int) -> int:
+    """The least cost of whole nodes for the pods of one item, `most` at most, if each offer gives no more nodes than it may."""
+    costs = [0, *(most for _ in range(item.count))]
+    for offer, lets_in in zip(problem.offers, item.offers, strict=True):
+        fits = min((have // need for have, need in zip(offer.free, item.need, strict=True) if need), default=item.count)
+        left, step = (min(offer.most, -(-item.count // fits)) if lets_in and fits > 0 else 0), 1
+        while left > 0:
+            # 1, 2, 4, ... nodes at once: some of these steps make up any number of nodes.
+            nodes = min(step, left)
+            for pods in range(item.count, 0, -1):
+                costs[pods] = min(costs[pods], costs[max(0, pods - nodes * fits)] + nodes * offer.price_micros)
+            left, step = left - nodes, 2 * step
+    return costs[item.count]
 
 
 def greedy_mix(problem: Problem, given: Mix) -> Mix:

@@ -28,6 +28,8 @@ from tests.decisions.growth.cost.instances import instance, one_choice
 
 A, B = Item(3, (2, 1), (True, True)), Item(2, (1, 4), (True, False))
 LARGE, SMALL = Offer(10, (4, 8), 5), Offer(7, (4, 2), 1)
+PAIRS = Problem((Item(2, (3,), (True, True)),) * 2, (Offer(10, (5,), 9), Offer(13, (6,), 9)))
+"""Two pods of 3 to a node for 13, or one to a node for 10: four cost 26, and each resource alone bounds that by 24."""
 TWO = Problem((A, B), (LARGE, SMALL), (Cap(3, (1, 2)),))
 # Pods of 2 on nodes of 4 for 10, or of 2 for 7.
 ONE = Problem((Item(3, (2,), (True, True)),), (Offer(10, (4,), 5), Offer(7, (2,), 5)))
@@ -186,12 +188,12 @@ def test_the_pod_that_matches_best_comes_next(
 @pytest.mark.parametrize(
     ("prices", "mix", "bound"),
     [
-        # 6 of the first: 60/4 or 42/4 rounded up; 3 of the second: 30/8 or 21/2.
-        ((10, 7), _mix((0, (2,), 1), (1, (1,), 1)), 11),
+        # 6 of the first: 60/4 or 42/4 rounded up; 3 of the second: 30/8 or 21/2. In whole nodes: two for 7 with two pods each.
+        ((10, 7), _mix((0, (2,), 1), (1, (1,), 1)), 14),
         ((10, 7), _mix((0, (3,), 1)), 11),
         # One node for 30 is all there is: two of the cheapest cost 14.
         ((30, 7), _mix((0, (3,), 1)), 14),
-        ((30, 7), _mix((0, (3,), 2)), 11),
+        ((30, 7), _mix((0, (3,), 2)), 14),
         ((12, 7), _mix((0, (3,), 1)), 12),
         ((0, 0), _mix((0, (2,), 1), (1, (1,), 1)), 0),
     ],
@@ -313,8 +315,21 @@ def test_what_is_surely_cheapest_needs_no_solver() -> None:
 
 
 def test_without_a_solver_the_greedy_mix_stands() -> None:
-    """10 and 7 for three pods; 15 could not be ruled out."""
-    assert least_cost(ONE, _mix((1, (1,), 3)), lambda: None) == Answer(_mix((0, (2,), 1), (1, (1,), 1)), 17, solver_missing=True)
+    """Four pods of 3, two to a node for 13: 24 could not be ruled out."""
+    answer = least_cost(PAIRS, _mix((0, (1, 0), 2), (0, (0, 1), 2)), lambda: None)
+    assert (answer.cost_micros, answer.solver_missing, PAIRS.proper(answer.mix)) == (26, True, True)
+
+
+def test_pods_of_one_kind_need_no_solver() -> None:
+    """Three pods, two to a node for 10 or one to a node for 7: 10 + 7 is less than 2 x 10 and 3 x 7. With one node for 7 left
+    and two pods to it, 7 + 10 is all there is."""
+
+    def solver_of() -> None:
+        raise AssertionError("nobody should ask for it")
+
+    assert least_cost(ONE, _mix((1, (1,), 3)), solver_of) == Answer(_mix((0, (2,), 1), (1, (1,), 1)), 17, 17)
+    scarce = Problem((Item(3, (2,), (True, True)),), (Offer(10, (4,), 5), Offer(7, (4,), 1)))
+    assert least_cost(scarce, _mix((0, (2,), 1), (1, (1,), 1)), solver_of).cost_micros == 17
 
 
 def test_a_mix_that_places_not_everything_is_given_back() -> None:
@@ -342,14 +357,12 @@ def test_a_linear_program_without_an_end_leaves_the_greedy_mix(answers: int, mon
 
 
 def test_parts_add_up() -> None:
-    """A pair that is sure, and three pods of which nobody knows without a solver."""
+    """A pair that is sure for 10, and four pods of which nobody knows without a solver."""
     yes, no = True, False
-    items = (Item(2, (2,), (yes, yes, no, no)), Item(3, (2,), (no, no, yes, yes)))
-    whole = Problem(items, (*ONE.offers, *ONE.offers))
-    given = _mix((1, (1, 0), 2), (3, (0, 1), 3))
-    assert least_cost(whole, given, lambda: None) == Answer(
-        _mix((0, (2, 0), 1), (2, (0, 2), 1), (3, (0, 1), 1)), 27, 10, solver_missing=True
-    )
+    others = (Item(2, (3,), (no, no, yes, yes)),) * 2
+    whole = Problem((Item(2, (2,), (yes, yes, no, no)), *others), (*ONE.offers, *PAIRS.offers))
+    answer = least_cost(whole, _mix((1, (1, 0, 0), 2), (2, (0, 1, 0), 2), (2, (0, 0, 1), 2)), lambda: None)
+    assert (answer.cost_micros, answer.bound_micros, answer.solver_missing) == (10 + 26, 10, True)
 
 
 def test_of_offers_that_cost_the_same_the_greedy_takes_the_one_for_more_pods() -> None:

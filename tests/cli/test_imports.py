@@ -1,0 +1,31 @@
+"""What each command imports: modules are counted, since importing is most of the time of a short command."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+SOLVER = {"numpy", "highspy"}
+PLAN = ["plan", "--policy", "policies", "--cluster", "examples/quickstart"]
+
+
+def imported(arguments: list[str]) -> set[str]:
+    called = "from reconciler.cli.main import cli; cli(sys.argv[1:], standalone_mode=False)"
+    program = f"import sys; {called}; print(*sys.modules, file=sys.stderr)"
+    done = subprocess.run(
+        [sys.executable, "-c", program, *arguments], cwd=ROOT, capture_output=True, text=True, check=True, timeout=60
+    )
+    return set(done.stderr.split())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "most", "ours"), [(["--help"], 150, 20), (["validate", "policies"], 300, 120), (PLAN, 680, 470)]
+)
+def test_a_command_imports_no_more_than_it_needs(arguments: list[str], most: int, ours: int) -> None:
+    """`most` modules in all, `ours` of this package. The figures are those of now, with some room."""
+    modules = imported(arguments)
+    assert SOLVER.isdisjoint(modules)
+    assert len(modules) <= most
+    assert sum(name.startswith("reconciler") for name in modules) <= ours
