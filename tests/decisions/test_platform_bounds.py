@@ -118,14 +118,18 @@ def _tiers() -> tuple[ClusterBuilder, PolicySet]:
 
 @pytest.mark.parametrize("kind", [ActionKind.RESIZE, ActionKind.REPLACE])
 def test_a_refused_write_leaves_the_group_alone_for_a_while(kind: ActionKind) -> None:
-    """The next tier takes the pod, and the group says why it does not."""
+    """The next tier takes the pod, and the group says why it does not. Where there is no other group, it is tried again later."""
     cluster, rules = _tiers()
     cluster.pods("waiting", 2, cpu="4")
     memory = settle(Memory(), (_refused(kind),))
     plan, _ = decide(cluster.world(), rules, memory, NOW + 2)
     assert [action.group for action in of_kind(plan, ActionKind.RESIZE)] == ["second"]
     assert "2 is above its MaxSize" in memory.backoffs["first"].reason
-    later, _ = decide(cluster.world(), rules, memory, memory.backoffs["first"].until_seconds)
+    alone = policy(node_group("first", max=5))
+    until = memory.backoffs["first"].until_seconds
+    before, _ = decide(cluster.world(), alone, memory, until - 1)
+    assert of_kind(before, ActionKind.RESIZE) == []
+    later, _ = decide(cluster.world(), alone, memory, until)
     assert [action.group for action in of_kind(later, ActionKind.RESIZE)] == ["first"]
 
 

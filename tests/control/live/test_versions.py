@@ -144,7 +144,7 @@ def _later(value: Any) -> Any:
     if not isinstance(value, dict):
         return value
     grown = {key: _later(one) for key, one in value.items()}
-    by_name = not value or any(" " in key or key.startswith("general") for key in value)
+    by_name = not value or any(" " in key or key.startswith(("general", "z-")) for key in value)
     return grown if by_name else grown | {"laterField": {"a": [1, "b"]}}
 
 
