@@ -92,12 +92,12 @@ def test_what_is_waited_for_since_its_first_sight(world: World, waits: dict[str,
     assert again.waiting_since == waits
 
 
-@pytest.mark.parametrize(("replicas", "since"), [(2, 7), (3, NOW)])
-def test_since_when_a_target_has_its_size(replicas: int, since: int) -> None:
-    """Another size begins anew; targets that are gone are forgotten."""
+@pytest.mark.parametrize(("replicas", "since", "size_before"), [(2, 7, None), (3, NOW, 2)])
+def test_since_when_a_target_has_its_size(replicas: int, since: int, size_before: int | None) -> None:
+    """Another size begins anew, and the one before is remembered; targets that are gone are forgotten."""
     before = Memory(sizes={TARGET: SizeState(replicas=2, since_seconds=7), "gone": SizeState(replicas=1, since_seconds=7)})
     found = decide(_world(replicas), policy(node_group("general")), before, NOW)[1]
-    assert found.sizes == {TARGET: SizeState(replicas=replicas, since_seconds=since)}
+    assert found.sizes == {TARGET: SizeState(replicas=replicas, since_seconds=since, before=size_before)}
 
 
 @pytest.mark.parametrize(
