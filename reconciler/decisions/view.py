@@ -82,7 +82,7 @@ class View(msgspec.Struct, frozen=True):
         )  # fmt: skip
         memory = note_turns(note_failures(memory, groups, situations, now_seconds), world, groups, now_seconds)
         memory = note_tiers(memory, policy.policy.tiers, groups, now_seconds)
-        memory = note_conflicts(memory, groups, situations, now_seconds, other_autoscalers(world))
+        memory = note_conflicts(memory, groups, situations, now_seconds, other_autoscalers(world), resumed)
         claims = by_target(world.claims)
         judgements = tuple(
             _judge(group, world, policy, memory, now_seconds, claims.get(str(group.target), ())) for group in groups

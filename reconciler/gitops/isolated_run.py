@@ -19,6 +19,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
 from reconciler.gitops.bounded_child import ChildBounds, hold_to_bounds
+from reconciler.values.shown_text import shown
 
 BOUNDS = ChildBounds(seconds=20, cpu_seconds=10, memory_bytes=4 << 30, output_bytes=16 << 20)
 """A small runner has two processors and 2 GiB. `memory_bytes` is address space, of which Go reserves more than it uses."""
@@ -91,8 +92,11 @@ def _write(files: Mapping[str, bytes], tree: Path) -> None:
         file = tree / path
         if ".." in PurePosixPath(path).parts or PurePosixPath(path).is_absolute():
             continue
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(body)
+        try:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(body)
+        except (OSError, ValueError):
+            raise IsolatedRunError(f"the file name {shown(path)} cannot be written here") from None
 
 
 _ARCHITECTURES = {"x86_64": (0xC000003E, 41), "aarch64": (0xC00000B7, 198)}

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
+from reconciler.cluster.values.object_parts import DECODING_ERRORS
 from reconciler.plan.plan import Plan
 from reconciler.plan.summary import NOWHERE
 from reconciler.values.cluster_identity import WAVE_LABEL
@@ -144,7 +145,7 @@ def wave_record(annotations: Mapping[str, str]) -> WaveRecord | None:
     """What a Lease says; None: nothing, or nothing that can be read."""
     try:
         return decode(annotations.get(ANNOTATION, "").encode(), WaveRecord)
-    except (msgspec.MsgspecError, ValueError):
+    except (*DECODING_ERRORS, ValueError):
         return None
 
 

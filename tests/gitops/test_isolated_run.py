@@ -105,3 +105,10 @@ def test_an_isolation_that_fails_starts_nothing(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(isolated_run, "_landlock", lambda *_: refuse)
     with pytest.raises(IsolatedRunError, match="cannot start bash isolated from the network and from other files"):
         output("echo")
+
+
+@pytest.mark.parametrize("name", ["a" * 256, "nul\0", "prod/script/below-a-file"])
+def test_a_name_that_no_file_can_have(name: str) -> None:
+    """git stores such names, so a pull request may have them."""
+    with pytest.raises(IsolatedRunError, match="cannot be written here"):
+        output("echo", **{name: "text"})

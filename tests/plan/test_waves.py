@@ -129,7 +129,9 @@ def test_pods_that_wait_for_long_are_not_what_a_new_policy_did() -> None:
     assert turn(busy, "b", 6000, 7).worse == ""
 
 
-@pytest.mark.parametrize("text", ["", "{}", "null", "[1]", '{"content": 1}', "{", "\ud800"])
+@pytest.mark.parametrize(
+    "text", ["", "{}", "null", "[1]", '{"content": 1}', "{", "\ud800", '{"a":' * 5000], ids=lambda text: repr(text[:16])
+)
 def test_what_cannot_be_read_proves_nothing(text: str) -> None:
     assert wave_record({ANNOTATION: text}) is None
     known = record("new")

@@ -5,7 +5,7 @@ read that began before our write ended, or within the platform's lag after it, m
 responses after 0.3 s and reads 15 s old: growth alone looked like a second writer.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from enum import Enum, auto
 
 import msgspec
@@ -109,10 +109,12 @@ def note_conflicts(
     situations: Sequence[GroupSituation],
     now_seconds: int,
     autoscalers: Sequence[str] = (),
+    resumed: Collection[str] = (),
 ) -> Memory:
     """Count our writes that somebody has undone since the last decision, each once. While nodes of a group are leaving, our own
     removals change its replicas, so nothing is counted. The count falls while nothing more is undone. `autoscalers` are other
-    autoscalers in the cluster. If no writer signed a change, one of them is taken to have made it."""
+    autoscalers in the cluster. If no writer signed a change, one of them is taken to have made it. `resumed` are names of groups
+    whose hold in the policy has just ended: a size that somebody set during it holds nothing any longer."""
     conflicts = dict(memory.conflicts)
     writes = dict(memory.last_writes)
     for group, situation in zip(groups, situations, strict=True):
@@ -126,7 +128,11 @@ def note_conflicts(
             continue
         if write is None:
             # Another autoscaler is not a person.
-            if not autoscalers and (changed := _changed(memory, group, before, now_seconds)) is not None:
+            if (
+                not autoscalers
+                and group.name not in resumed
+                and (changed := _changed(memory, group, before, now_seconds)) is not None
+            ):
                 conflicts[target] = changed
             continue
         if seen(write, facts, now_seconds) is Seen.UNDONE:
