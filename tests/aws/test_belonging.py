@@ -7,7 +7,7 @@ from reconciler.plan.plan import GroupLine
 from tests.aws.documents import facts, group
 from tests.aws.service.server import Service
 from tests.aws.service.state import Group
-from tests.aws.test_loop import Loop, bind, pending, sizes, told
+from tests.aws.test_loop import NO_HUMAN_HOLD, Loop, bind, pending, sizes, told
 from tests.aws.writes import workers
 
 
@@ -96,6 +96,7 @@ def test_their_group_starts_from_nothing(service: Service) -> None:
 def test_which_cluster_this_is_nobody_tells(service: Service) -> None:
     """Two groups of two clusters, both without nodes: buying in the wrong one would put a machine, and then pods, over there."""
     loop = Loop(service)
+    loop.restart(NO_HUMAN_HOLD)
     loop.groups["spot"].tags["kubernetes.io/cluster/staging"] = "owned"
     loop.groups["general"].tags["kubernetes.io/cluster/prod"] = "owned"
     loop.cluster.pods = pending(2)
@@ -161,6 +162,7 @@ def test_one_of_ours_never_joins_beside_nodes(service: Service) -> None:
 def test_somebody_raises_a_group_that_has_nodes_here(service: Service) -> None:
     """An instance that was attached, or started by a person, runs nobody knows what: it stays and is named."""
     loop = Loop(service)
+    loop.restart(NO_HUMAN_HOLD)
     own_nodes(loop)
     loop.cluster.pods = pending(1)
     bind(loop, loop.groups["general"])

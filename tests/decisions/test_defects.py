@@ -6,8 +6,8 @@ import msgspec
 import pytest
 
 from reconciler.cluster import defects
+from reconciler.cluster.nodes.node import NodeShape
 from reconciler.cluster.pods.pod import PodShape
-from reconciler.cluster.world import World
 from reconciler.decisions import decide as deciding
 from reconciler.decisions import view
 from reconciler.decisions.decide import decide, decide_ahead
@@ -113,14 +113,15 @@ def test_the_steps_of_failed_attempts_do_not_count(monkeypatch: pytest.MonkeyPat
 
 def test_a_node_that_cannot_be_judged(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is kept. Another node that nobody needs may leave."""
-    whole = candidates.node_holds
+    whole = candidates.NodeLoads.of
 
-    def holds(world: World, index: int, now: int) -> object:
-        if world.nodes[index].name == "other-2" and not world.node_shapes[world.nodes[index].shape].unschedulable:
+    def load(loads: candidates.NodeLoads, index: int, shape: NodeShape) -> object:
+        # The second of three nodes.
+        if index == 1 and not shape.unschedulable:
             raise OverflowError("made up")
-        return whole(world, index, now)
+        return whole(loads, index, shape)
 
-    monkeypatch.setattr(candidates, "node_holds", holds)
+    monkeypatch.setattr(candidates.NodeLoads, "of", load)
     builder = ClusterBuilder()
     builder.group("other", nodes=3, cpu="4")
     plan = plan_of(builder.world(), RULES, UNNEEDED)

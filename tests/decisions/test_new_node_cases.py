@@ -40,8 +40,8 @@ def _may_go(*names: str) -> Callable[[Plan], None]:
 
 
 RIGHT: dict[str, Callable[[Plan], None]] = {
-    # One group over three zones, with its one node in zone a: the next one comes in b or c.
-    "asg3-one-node-zone-a": _nothing_changes,
+    # One group over three zones, with its one node in zone a: the next one comes in b or c, as a probe.
+    "asg3-one-node-zone-a": _comes_to("g", 2),
     "asg3-spread-live-donotschedule": _comes_to("g", 6),
     # LimitRange: each pod of the DaemonSet requests 1500m, so that two pods of 1200m share a node.
     "aws3199-live": _comes_to("gen", 3),

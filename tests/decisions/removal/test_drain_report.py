@@ -93,6 +93,10 @@ def test_a_whole_report() -> None:
     world = msgspec.structs.replace(world, pods=PodTable(rows))
     rules = policy(node_group("general", min=5, price_per_hour="0.40"), currency="EUR")
     unowned = ("Unreplicated", "it has no controller that would recreate it")
+    leaving = (
+        "its taint reconciler.dev/deleting says that it is being removed; if nobody is at work there, "
+        "remove the taint with `kubectl taint nodes general-3 reconciler.dev/deleting-`"
+    )
     found = drain_report(world, rules, NOW, (30, 62, 80), 1_000_000)
 
     def said(one: NodeDrain) -> list[tuple[str, str, str]]:
@@ -113,7 +117,7 @@ def test_a_whole_report() -> None:
                 ("NoPlaceToMove", "shop/odd-1", "1 of 1 pod like it fits on no other node"),
             ],
         ),
-        ("general-3", "general", 250, "0.40", (False, False, False), [("Leaving", "", "it is already being removed")]),
+        ("general-3", "general", 250, "0.40", (False, False, False), [("Leaving", "", leaving)]),
     ]  # fmt: skip
     no_room = "the pod needs room on another node: lower its requests, or let a group grow"
     assert found.pins == (
