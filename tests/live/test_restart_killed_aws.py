@@ -23,6 +23,7 @@ kind: NodeGroupPolicy
 metadata: {{name: test}}
 spec:
   mode: Enforce
+  humanHoldTime: 0s # the tests set sizes themselves, as nobody does
   budgets: [{{nodes: 10}}]
   pace: {{delayAfterAdd: 0s, delayAfterFailure: 0s}}
   defaults: {{scaleDown: {{unneededTime: 0s, utilizationThresholdPercent: 50}}}}
