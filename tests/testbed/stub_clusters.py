@@ -26,6 +26,7 @@ from tests.testbed.certificates import Authority
 
 Object = dict[str, Any]
 _KINDS = {item.path: item for item in (*WORKLOAD, SERVICES)}
+_NAMESPACES = "/api/v1/namespaces"
 
 
 class Faults(msgspec.Struct, frozen=True, kw_only=True):
@@ -122,6 +123,11 @@ class StubClusters:
         ).encode()  # fmt: skip
 
 
+def _with_own_uids(cluster: str, namespaces: list[Object]) -> list[Object]:
+    """The uid of a namespace tells API servers apart."""
+    return [{**one, "metadata": {**one["metadata"], "uid": f"{cluster}-{one['metadata'].get('uid')}"}} for one in namespaces]
+
+
 def _serve(files: tuple[Path, Path], clusters: list[StubCluster], seed: int, pipe: Connection) -> None:
     asyncio.run(_Server(clusters, seed).run(files, pipe))
 
@@ -138,7 +144,10 @@ class _Server:
         self._items: dict[str, dict[str, tuple[list[bytes], list[bytes]]]] = {}
         for one in clusters:
             self._items[one.name] = {
-                path: encoded.setdefault(id(items), _encoded(path, items)) for path, items in one.objects.items()
+                path: _encoded(path, _with_own_uids(one.name, items))
+                if path == _NAMESPACES
+                else encoded.setdefault(id(items), _encoded(path, items))
+                for path, items in one.objects.items()
             }
 
     async def run(self, files: tuple[Path, Path], pipe: Connection) -> None:
