@@ -164,6 +164,6 @@ def test_the_same_with_seeds_that_are_kept(seed: int) -> None:
 def test_the_loops_are_about_returns() -> None:
     """Nodes return, also after a second failure, and some return twice, first to spot and then to what is reserved."""
     seen: Counter[str] = Counter()
-    for seed in range(12):
+    for seed in range(16):
         seen += Run(seed).go().seen
     assert min(seen["returned"], seen["after a failure"], seen["twice"], seen["spot failed"]) > 0, seen

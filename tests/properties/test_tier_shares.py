@@ -192,7 +192,10 @@ class Run:
         able = {TIER_OF[name] for name, count in after.items() if count < MAX and name not in backed_off}
         grown = {action.group for action in plan.actions if action.kind is ActionKind.RESIZE and action.to > action.from_}
         grown = {TIER_OF[name] for name in grown} - {""}
-        self._tell(after, grown, leaving, able, at)
+        # A group that failed has had its turn: until the pods that wait are served, other groups come first, whatever their tier.
+        out = backed_off | set(self.store.load().last_failures)
+        turns_left = {TIER_OF[name] for name, count in after.items() if count < MAX and name not in out}
+        self._tell(after, grown, leaving, turns_left, at)
         told = {reason.code for line in plan.groups for reason in line.reasons}
         told |= {blocker.code for line in plan.nodes for blocker in line.blockers}
         told |= {action.reason.code for action in plan.actions}
