@@ -115,17 +115,16 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         '1 -> 2 in: ("threads", 1),': "the solver may use threads in parallel methods alone, which are off",
         '0 -> 1 in: ("random_seed", 0),': "any seed will do that is always the same",
         "100000 -> 100001": _EFFORT,
-        "(reduced := self._reduced(one, prices)) <= slack + 1 -> (reduced := self._reduced(one, prices)) < slack + 1": (
+        "self._reduced(one, prices) <= slack + 1 -> self._reduced(one, prices) < slack + 1": (
             "a mix with such a filling is no cheaper"
         ),
         "slack + 1 -> slack - 1": "a mix with such a filling is cheaper by two millionths of a dollar an hour at most",
-        "1 -> 2 in: useful = sorted((reduced, one) for one in self.fillings if (reduced := self._reduced(one, prices)) "
-        "<= slack + 1)": ("a mix with such a filling is no cheaper"),
+        "1 -> 2 in: useful = (one for one in self.fillings if self._reduced(one, prices) <= slack + 1)": (
+            "a mix with such a filling is no cheaper"
+        ),
         "mix is None or not proved -> not proved": "where there is no mix nothing is proved",
         'False -> True in: ("mip_allow_restart", False),': "how the solver gets there, not what is cheapest",
         'False -> True in: ("mip_heuristic_run_rins", False),': "how the solver gets there, not what is cheapest",
-        "not quick -> quick": "how the solver gets there, not what is cheapest",
-        "most is not None -> most is None": "how the solver gets there, not what is cheapest",
         "False -> True in: return None, False": "without a mix nothing is proved, whatever stands beside it",
         "cost / _MICROS_A_UNIT + _WHOLE -> cost / _MICROS_A_UNIT - _WHOLE": "within what the solver takes for equal",
         "0 -> 1 in: solution.col_value = [float(times.get(filling, 0)) for filling in columns]": (
@@ -135,14 +134,10 @@ EQUIVALENT: dict[str, dict[str, str]] = {
     "reconciler/decisions/growth/cost/mixes.py": {
         "200 -> 201": _EFFORT,
         "2 -> 3 in: _FEW_WAYS = 2  # ways to fill a node that large problems try": _EFFORT,
-        "100 -> 101 in: _LARGE_NODE_COUNT = 100": _EFFORT,
-        "2 -> 3 in: _CLOSE_PERMILLE = 2": _EFFORT,
         "5 -> 6": _EFFORT,
         "60 -> 61": _EFFORT,
         "2000 -> 2001": _EFFORT,
         "problem.size > _LARGE -> problem.size >= _LARGE": _EFFORT,
-        "sum(prices.amounts) > _LARGE_NODE_COUNT -> sum(prices.amounts) >= _LARGE_NODE_COUNT": _EFFORT,
-        "slack <= problem.cost(best) * _CLOSE_PERMILLE // 1000 -> slack < problem.cost(best) * _CLOSE_PERMILLE // 1000": _EFFORT,
         "1000 -> 1001": _EFFORT,
         "problem.size <= SMALL -> problem.size < SMALL": _EFFORT,
         "1 -> 2 in: for load in pricing.near(offer, prices.values, price - slack - 1, _NEAR_STEPS)": _EFFORT,
@@ -234,9 +229,6 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         "self._class_of and options -> self._class_of": "without options nothing is asked again",
         "32 -> 33": "from how many groups on fewer are asked between two rounds: both ways give proper answers",
         "4 -> 5": "from how many groups on fewer are asked between two rounds: both ways give proper answers",
-    },
-    "reconciler/decisions/situation/group_situation.py": {
-        "known is not None and same -> same": "what is not known is never the same",
     },
     "reconciler/decisions/growth/scale_up.py": {
         "bought or {node: group for group in draft.groups for node in group.new_nodes} -> "
