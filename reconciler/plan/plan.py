@@ -248,6 +248,11 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         return self.provisioning_requests or ()
 
     @property
+    def pods_wait(self) -> bool:
+        """Whether some pod has no node, and none is on its way."""
+        return any(line.outcome in (PodOutcome.TRIGGERS_SCALE_UP, PodOutcome.UNPLACEABLE) for line in self.pods)
+
+    @property
     def changes(self) -> bool:
         """Whether there is anything to do."""
         return bool(self.actions)

@@ -64,7 +64,8 @@ class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
     `guard` raises if this process may not write now; it is asked before every write to a cloud. `notes` keep what removals must
     remember (None: nothing is written). `remembered` returns the targets, named as in plans, that the loop sized at its last
     decision, in whichever process. It raises `StateUnavailableError` (None: nobody remembers). `reconnecting_seconds` returns for
-    how long other clients of the management server may still act on old data, because it was away.
+    how long other clients of the management server may still act on old data, because it was away. `pods_wait` returns whether
+    pods had no node at the last decision, and none on its way.
 
     `loop` tells the loops of one process apart. In a fleet, `cluster` is the Cluster (empty outside one), and `fleet` returns its
     place in the fleet (None outside one)."""
@@ -79,6 +80,7 @@ class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
     notes: Notes | None = None
     remembered: Callable[[], Iterable[str]] | None = None
     reconnecting_seconds: Callable[[], float] = lambda: 0.0
+    pods_wait: Callable[[], bool] = lambda: False
     loop: str = ""
     cluster: str = ""
     fleet: Callable[[], FleetPlace] | None = None

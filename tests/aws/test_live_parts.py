@@ -2,12 +2,14 @@
 
 from typing import cast
 
+import msgspec
 import pytest
 
 from reconciler.kube.connection.api import Api
 from reconciler.platforms.aws.live import LIVE
 from reconciler.platforms.aws.writing.accounts import Accounts
 from reconciler.platforms.aws.writing.asking import Wanted, role_of, wanted
+from reconciler.platforms.aws.writing.polling import MOVING_SECONDS, RESTING_SECONDS
 from reconciler.providers.answer import CloudAnswer, CloudQuestion
 from reconciler.providers.live_platforms import Surroundings
 from tests.aws.documents import REGION, group
@@ -113,6 +115,13 @@ def test_what_is_polled_and_looked_at(asked: Asked) -> None:
     assert (asked.made, len(poll.documents()) > 0) == ([(REGION, "")], True)
     assert {check.code for check in LIVE.checks(around(POLICY))} == {"AWS", "AWSRight"}
     assert list(LIVE.checks(around())) == []
+
+
+@pytest.mark.parametrize("pods_wait", [False, True])
+def test_how_soon_it_is_polled_again(asked: Asked, *, pods_wait: bool) -> None:
+    (poll,) = LIVE.polled(msgspec.structs.replace(around(POLICY), pods_wait=lambda: pods_wait))
+    poll.ask()  # type: ignore[attr-defined]
+    assert poll._pause_seconds() == (MOVING_SECONDS if pods_wait else RESTING_SECONDS)  # type: ignore[attr-defined]
 
 
 def test_what_a_policy_asks_for() -> None:

@@ -125,7 +125,7 @@ class VirtualWorld:
         aws = InProcess(self.service, REGION)
         self.accounts.put(REGION, "", Metered(aws, monotonic=self._seconds, sleep=self._sleep))
         known = tuple(self.store.load().known_groups)
-        self.poll = AwsPoll(self.accounts, self.current, self._seconds, lambda: known, self._seconds)
+        self.poll = AwsPoll(self.accounts, self.current, self._seconds, lambda: known, self._seconds, pods_wait=self._pods_wait)
         self.accounts.on_write(self._wrote)
         providers = {AUTO_SCALING_GROUP: AwsProvider(self.accounts)}
         port = LivePort(self, self.now, self, providers, self, "prod")
@@ -164,6 +164,10 @@ class VirtualWorld:
 
     def _sleep(self, seconds: float) -> None:
         self.service.advance(seconds)
+
+    def _pods_wait(self) -> bool:
+        plan = self.reports[-1].plan if self.reports else None
+        return plan is not None and plan.pods_wait
 
     def current(self) -> PolicySet:
         return self.policy

@@ -183,6 +183,7 @@ class LiveProcess:
         self.state = LockedState(StateObject(self.management, settings.namespace, settings.loop.text, settings.loop.labels))
         cluster = settings.cluster_object
         fleet = None if cluster is None else partial(_place, cluster, neighbours)
+        self.last: tuple[Plan, Decided] | None = None  # The last plan, with what it was decided from: for those who ask.
         around = Surroundings(
             management=self.management,
             served=settings.served,
@@ -193,6 +194,7 @@ class LiveProcess:
             notes=self.state,
             remembered=None if settings.read_only else remembered_targets(management, settings.namespace, settings.loop.text),
             reconnecting_seconds=management.outages.reconnecting_seconds,
+            pods_wait=lambda: self.last is not None and self.last[0].pods_wait,
             loop=settings.loop.text if cluster is not None else "",
             cluster=cluster.title if cluster is not None else "",
             fleet=fleet,
@@ -263,7 +265,6 @@ class LiveProcess:
             Answers(self.workload, lambda: int(wall_seconds()), collection, answers)
             for collection, answers in ((BUFFERS[0], buffer_answers), (REQUESTS[0], request_answers))
         )
-        self.last: tuple[Plan, Decided] | None = None  # The last plan, with what it was decided from: for those who ask.
         choose: Chooser | None = _keeping_nodes if settings.once else None
         self.run_loop = LiveRun(
             ControlLoop(self.port, policies, store, choose=choose, reopens=not settings.read_only),

@@ -38,7 +38,10 @@ def _provider(around: Surroundings) -> TargetProvider:
 
 
 def _polled(around: Surroundings) -> tuple[AwsPoll, ...]:
-    return (AwsPoll(accounts(), around.policy, remembered=around.remembered, loop=around.loop, fleet=around.fleet),)
+    poll = AwsPoll(
+        accounts(), around.policy, remembered=around.remembered, loop=around.loop, fleet=around.fleet, pods_wait=around.pods_wait
+    )
+    return (poll,)
 
 
 def _checks(around: Surroundings) -> Iterator[Check]:

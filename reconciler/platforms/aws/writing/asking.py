@@ -3,7 +3,8 @@
 Most groups rarely change, so the whole list is asked seldom. Some are asked as often as the caller asks: groups that move (not
 all instances in service), written groups, and groups with a hold tag. People change what surrounds groups, such as
 scaling policies, so that is read every half hour. A write reads all of it first. If that read finds another writer, the
-surroundings are read again.
+surroundings are read again. While pods wait, somebody may raise a limit, remove a policy or correct a template for them. Then all
+three are read again within a minute.
 
 SOURCE of the budget: one call every 10 s makes 360 calls per hour for every kind of answer. Users report thousands
 (kubernetes/autoscaler#252, #3877).
@@ -84,6 +85,8 @@ BESIDE_SECONDS = 1800.0
 TEMPLATES_SECONDS = 1800.0
 NODE_GROUPS_SECONDS = 3600.0
 CHANGING_SECONDS = 60.0
+AWAITED_SECONDS = 40.0
+"""What is older is asked again while pods wait. With the pauses of the poll, that is less than a minute."""
 _NAMES_AT_ONCE = 100
 _FEW_TEMPLATES = 5
 _NAMED = {"$Default", "$Latest"}
@@ -138,6 +141,8 @@ class Region:
         self._written: set[str] = set()
         self._wall_seconds = wall_seconds
         self._asked_at = 0.0
+        self._oldest_seconds = float("inf")
+        """What is older is due, however seldom it is asked otherwise."""
         self._unsettled: dict[str, float] = {}
         """When each write was last found. Reads of those groups are news until they show the effect of the write."""
         self.read_seconds: dict[str, int] = {}
@@ -164,15 +169,16 @@ class Region:
         sized_by_others = any(one["AutoScalingGroupName"] == name for one in (*beside, *self._refreshes.items()))
         return sized_by_others or name in self._updating
 
-    def ask(self, now: float) -> bool:
+    def ask(self, now: float, *, pods_wait: bool = False) -> bool:
         """Ask everything that is due. Returns whether something has changed."""
+        self._oldest_seconds = AWAITED_SECONDS if pods_wait else float("inf")
         before = (self._groups, dict(self._beside), dict(self._templates), dict(self._managed), self._reserved.items())
         self._asked_at = now
         self._unsettled = {name: at for name, at in self._unsettled.items() if now - at < READ_LAG_SECONDS + _TURN_SECONDS}
         self._unsettled.update(dict.fromkeys(self._written, now))
         self._marked_lately = {name: at for name, at in self._marked_lately.items() if now - at <= READ_LAG_SECONDS}
         read = dict(self.read_seconds)
-        if self._due("groups", now, LISTED_SECONDS):
+        if self._due("groups", now, min(LISTED_SECONDS, self._oldest_seconds)):
             self._take({item["AutoScalingGroupName"]: item for item in self._listed()})
             self.heard = self._asked["groups"] = now
             self._written.clear()
@@ -285,7 +291,7 @@ class Region:
             ("ScalingPolicy", "DescribePolicies", "ScalingPolicies"),
             ("ScheduledAction", "DescribeScheduledActions", "ScheduledUpdateGroupActions"),
         ):
-            if not self._due(kind, now, BESIDE_SECONDS):
+            if not self._due(kind, now, min(BESIDE_SECONDS, self._oldest_seconds)):
                 continue
             try:
                 items, _ = paged(self._aws, AUTO_SCALING, action, key, 100)
@@ -338,7 +344,7 @@ class Region:
 
     def _ask_templates(self, now: float, problems: list[str]) -> None:
         used = self._picks
-        again = self._due("templates", now, TEMPLATES_SECONDS)
+        again = self._due("templates", now, min(TEMPLATES_SECONDS, self._oldest_seconds))
         needed = used if again else used - self._templates.keys() - self._missing
         if not needed:
             return

@@ -135,9 +135,11 @@ class AwsPoll:
         wall_seconds: Callable[[], float] = time.time,
         loop: str = "",
         fleet: Callable[[], FleetPlace] | None = None,
+        pods_wait: Callable[[], bool] = lambda: False,
     ) -> None:
         """`loop` tells the loops of one process apart. `fleet` returns the place of the cluster in a fleet, whose loops share
-        their reads (None: outside a fleet)."""
+        their reads (None: outside a fleet). While `pods_wait`, all that may let a group grow is read again within a minute."""
+        self._pods_wait = pods_wait
         self._loop = loop
         self._fleet = fleet
         self._wall_seconds = wall_seconds
@@ -184,10 +186,13 @@ class AwsPoll:
             self._documents = {one: documents for one, documents in self._documents.items() if one in self._regions}
             self._failures = {one: text for one, text in self._failures.items() if one in self._regions}
             regions = list(self._regions.items())
+        pods_wait = self._pods_wait()
         for one, region in regions:
             denied = False
+            if pods_wait and self._fleet is not None:
+                self._accounts.shared(one.region, one.role).renew()
             try:
-                news = region.ask(self._monotonic())
+                news = region.ask(self._monotonic(), pods_wait=pods_wait)
                 failure = ""
             except AwsError as error:
                 news, failure = False, str(error)
@@ -295,7 +300,7 @@ class AwsPoll:
     def _pause_seconds(self) -> float:
         with self._lock:
             moving = not self._regions or any(region.moving() for region in self._regions.values())
-        return MOVING_SECONDS if moving else RESTING_SECONDS
+        return MOVING_SECONDS if moving or self._pods_wait() else RESTING_SECONDS
 
 
 def _former(targets: Iterable[str], asked: tuple[Wanted, ...]) -> dict[tuple[str, str], frozenset[str]]:

@@ -33,6 +33,9 @@ _LONG = {
     "ListManagedResources": 30.0,
 }
 """What changes rarely, or costs one call for each group."""
+RENEWED_SECONDS = 10.0
+"""How long an answer counts at most, whatever it is about, for loops whose pods wait."""
+_AWAITED = ("DescribePolicies", "DescribeScheduledActions", "DescribeLaunchTemplateVersions")
 _OF_SIZES = ("DescribePolicies", "DescribeScheduledActions", "DescribeInstanceRefreshes", "DescribeNodegroup")
 
 
@@ -55,6 +58,7 @@ class SharedReads:
         self._seen: dict[str, _Seen] = {}
         self._asked: dict[str, float] = {}
         self._forgotten = 0
+        self._renewed = float("-inf")
 
     def call(self, service: str, action: str, **parameters: object) -> Answer:
         """The answer of AWS, or the one that another loop has got. Raises `AwsError`."""
@@ -72,6 +76,14 @@ class SharedReads:
             self._seen.pop(name, None)
         short = ("DescribeScalingActivities", _GROUPS)
         self._answers.forget(lambda question: _action(question) in (short if not others else (*short, *_OF_SIZES)))
+
+    def renew(self) -> None:
+        """Pods of some loop wait: what may let a group grow counts for a few seconds only."""
+        with self._lock:
+            if self._monotonic() - self._renewed < RENEWED_SECONDS:
+                return
+            self._renewed = self._monotonic()
+        self._answers.forget(lambda question: _action(question) in _AWAITED)
 
     def _named(self, names: tuple[str, ...]) -> Answer:
         """One at a time: what the first one asks for is often what the next one needs."""
