@@ -190,7 +190,8 @@ class TargetFacts(msgspec.Struct, frozen=True, kw_only=True):
 
     `unrecorded_owner` is why a target without a known owner is ours, if the platform records no owner (empty: managed fields do).
     `keeps_nodes` is why no node may be removed now: a machine other than the chosen one might leave (empty: any may).
-    `keeps_nodes_but` are the nodes that may leave anyway. `beyond_autoscaler`: a Cluster Autoscaler that works elsewhere ignores
+    `keeps_nodes_but` are the nodes that may leave anyway. `keeps_requests` is why requests without a machine cannot be taken back
+    now (empty: they can). `beyond_autoscaler`: a Cluster Autoscaler that works elsewhere ignores
     this target in its present form. `clusters` are the names of the clusters that the target names (empty: none). Their members
     are ids if the platform has no names.
     """
@@ -230,6 +231,7 @@ class TargetFacts(msgspec.Struct, frozen=True, kw_only=True):
     unrecorded_owner: str = ""
     keeps_nodes: str = ""
     keeps_nodes_but: tuple[str, ...] = ()
+    keeps_requests: str = ""
     beyond_autoscaler: bool = False
     clusters: tuple[str, ...] = ()
 

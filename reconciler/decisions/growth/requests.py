@@ -7,7 +7,7 @@ the failed machines are deleted, and the size falls by their number. A group at 
 
 from reconciler.decisions.draft import Cancellation, Draft, GroupDraft
 from reconciler.decisions.ownership.second_writer import readable_from_seconds
-from reconciler.decisions.reasons.machines import AskedAnew, CancelLater, Replaced, RequestCancelled
+from reconciler.decisions.reasons.machines import AskedAnew, CancelLater, Replaced, RequestCancelled, RequestsKept
 from reconciler.decisions.situation.backoff import REMOVAL, denied_now
 from reconciler.decisions.situation.clocks import clocks_apart
 from reconciler.decisions.situation.group_situation import GroupSituation
@@ -48,12 +48,15 @@ def cancel_requests(draft: Draft) -> None:
             if situation.cancellable or situation.unmade:
                 group.reasons.append(CancelLater(until=instant_text(due)).reason())
             continue
-        failed = situation.cancellable
+        failed, unmade = situation.cancellable, situation.unmade
+        if facts.keeps_requests and unmade:
+            group.reasons.append(RequestsKept(requests=unmade, why=facts.keeps_requests).reason())
+            unmade = 0
         most = max(0, group.desired - group.group.min_size)
-        requests = min(len(failed) + situation.unmade, most)
+        requests = min(len(failed) + unmade, most)
         if requests:
             # Requests without a machine first: nothing has to be deleted for them.
-            machines = failed[: max(0, requests - situation.unmade)]
+            machines = failed[: max(0, requests - unmade)]
             group.cancelled = Cancellation(machines=machines, requests=requests, why=_cancelled(group, machines, requests))
             group.desired -= requests
         elif failed and draft.growth_stop(group) is None:

@@ -128,6 +128,19 @@ class CancelLater(Because, frozen=True, kw_only=True):
     template = "its failed requests are withdrawn from {until} on. Until then a read may not show every machine that came"
 
 
+class RequestsKept(Because, frozen=True, kw_only=True):
+    """Failed requests without a machine stay, because the platform cannot take them back safely now. They go when `why` ends."""
+
+    code = "RequestsKept"
+    requests: int
+    why: str
+
+    def sentence(self) -> str:
+        """How many, why, and what ends it."""
+        stay = "1 failed request stays" if self.requests == 1 else f"{self.requests} failed requests stay"
+        return f"{stay} until this ends: {self.why}"
+
+
 class AskedAnew(Because, frozen=True, kw_only=True):
     """Machines that never became nodes are replaced. The size stays, because the group is at its minimum."""
 

@@ -13,7 +13,7 @@ from reconciler.platforms.aws.facts.activities import Notice, launch_failure
 from reconciler.platforms.aws.facts.choices import Choices, choices
 from reconciler.platforms.aws.facts.instance_types import PRICED_REGION, TABLE_DATE
 from reconciler.platforms.aws.facts.launched_from import outdated
-from reconciler.platforms.aws.facts.ownership import cautions, unseen, writers
+from reconciler.platforms.aws.facts.ownership import cautions, foreign_protection, unseen, writers
 from reconciler.platforms.aws.facts.reservations import NOTHING_RESERVED, ReservedCapacity
 from reconciler.platforms.aws.facts.template import LABEL, RESOURCE, TAINT, TEMPLATE, template
 from reconciler.platforms.aws.facts.units import units_of
@@ -103,6 +103,7 @@ def facts(item: wire.AutoScalingGroup, view: AwsView = _NOTHING, reserved: Reser
         ),
         writers=writers(item, view, units),
         unseen=unseen(view),
+        keeps_requests=foreign_protection(item),
         rollout=_rollout_pace(item, desired),
         on_demand_base=_on_demand_base(item) if units is None else units.fewest(_on_demand_base(item)),
         price_per_hour=price,

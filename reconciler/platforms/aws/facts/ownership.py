@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 
 from reconciler.cluster.target import Caution, OtherWriter
 from reconciler.platforms.aws.facts.activities import going
-from reconciler.platforms.aws.facts.units import Units
+from reconciler.platforms.aws.facts.units import IN_SERVICE, NOT_COUNTED, Units
 from reconciler.platforms.aws.facts.view import SIZERS, AwsView, region_of
 from reconciler.platforms.aws.facts.wire import AutoScalingGroup, ScalingPolicy
 from reconciler.values.whole_number import whole_number
@@ -23,6 +23,9 @@ _TERRAFORM = re.compile(r"terraform|opentofu", re.IGNORECASE)
 _STACK_TAG = "aws:cloudformation:stack-name"
 WRITTEN = "reconciler.dev/desired"
 """The tag with our last write: value and the service's time, `4.1800000000`."""
+SHIELD = "reconciler.dev/shield"
+"""The tag that instances have a scale-in protection of ours, with the service's time at which it began."""
+_MOST_NAMES = 3
 
 
 def unseen(view: AwsView) -> str:
@@ -89,6 +92,20 @@ def _policy_text(policy: ScalingPolicy) -> str:
     outward = ", scale out only" if tracking is not None and tracking.disable_scale_in else ""
     kind = f" ({policy.policy_type}{outward})" if policy.policy_type else ""
     return f"scaling policy {policy.policy_name}{kind} sets the desired capacity"
+
+
+def foreign_protection(item: AutoScalingGroup) -> str:
+    """Why missing instances cannot be taken back. Some instances have a scale-in protection of somebody else. If we protected the
+    others meanwhile, nobody could tell whose protection is whose. Empty if nothing is in the way."""
+    if any(tag.key == SHIELD for tag in item.tags or ()):
+        return ""
+    counted = [one for one in item.instances or () if not one.lifecycle_state.startswith(NOT_COUNTED)]
+    theirs = sorted(one.instance_id for one in counted if one.protected_from_scale_in)
+    if not theirs or all(one.protected_from_scale_in for one in counted if one.lifecycle_state == IN_SERVICE):
+        return ""
+    more = f" and {len(theirs) - _MOST_NAMES} more" if len(theirs) > _MOST_NAMES else ""
+    names = f"{', '.join(theirs[:_MOST_NAMES])}{more} {'has' if len(theirs) == 1 else 'have'}"
+    return f"{names} a scale-in protection of somebody else, and other instances have none"
 
 
 def cautions(item: AutoScalingGroup, tags: Mapping[str, str], view: AwsView) -> tuple[Caution, ...]:

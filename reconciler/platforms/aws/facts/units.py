@@ -15,6 +15,7 @@ from reconciler.platforms.aws.facts.view import AwsView
 from reconciler.platforms.aws.facts.wire import AutoScalingGroup
 from reconciler.values.whole_number import whole_number
 
+IN_SERVICE = "InService"
 NOT_COUNTED = ("Terminating", "Terminated", "Detaching", "Detached", "Standby", "EnteringStandby", "Warmed:")
 _AMOUNTS: dict[str, Callable[[KnownType], int]] = {
     "vcpu": lambda known: known.machine.vcpus,

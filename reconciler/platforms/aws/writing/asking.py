@@ -22,11 +22,11 @@ from reconciler.decisions.groups.cluster_names import CLUSTER_MARK
 from reconciler.decisions.ownership.owner import POLICY_MARK
 from reconciler.platforms.aws.facts.activities import RETAINED
 from reconciler.platforms.aws.facts.ownership import WRITABLE_STATES
-from reconciler.platforms.aws.facts.units import NOT_COUNTED
+from reconciler.platforms.aws.facts.units import IN_SERVICE, NOT_COUNTED
 from reconciler.platforms.aws.kinds import AUTO_SCALING_GROUP, READ_LAG_SECONDS
 from reconciler.platforms.aws.writing.beside_groups import MachineTypes, Refreshes
 from reconciler.platforms.aws.writing.calls import AUTO_SCALING, EC2, Aws, AwsError, Parameters, paged
-from reconciler.platforms.aws.writing.fresh import IN_SERVICE, node_group
+from reconciler.platforms.aws.writing.fresh import node_group
 from reconciler.platforms.aws.writing.reserved import ReservedAndShifted
 from reconciler.policy.documents import PolicySet
 from reconciler.values.whole_number import whole_number

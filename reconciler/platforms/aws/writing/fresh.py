@@ -16,9 +16,6 @@ from reconciler.platforms.aws.writing.beside_groups import BesideGroups
 from reconciler.platforms.aws.writing.calls import AUTO_SCALING, EKS, Aws, AwsError
 from reconciler.values.decoding import decode
 
-IN_SERVICE = "InService"
-
-
 _CLUSTER_TAG, _NODE_GROUP_TAG = "eks:cluster-name", "eks:nodegroup-name"
 
 

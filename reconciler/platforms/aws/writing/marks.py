@@ -9,11 +9,10 @@ from collections.abc import Mapping
 from reconciler.cluster.target import TargetRef
 from reconciler.cluster.targets.owner_evidence import HOLD
 from reconciler.decisions.ownership.owner import OUR_MARKS
-from reconciler.platforms.aws.facts.ownership import WRITTEN
+from reconciler.platforms.aws.facts.ownership import SHIELD, WRITTEN
 from reconciler.platforms.aws.writing.calls import AUTO_SCALING, Aws, AwsError
 from reconciler.providers.answer import CloudError
 
-SHIELD = "reconciler.dev/shield"
 OUR_TAGS = (*OUR_MARKS, WRITTEN, SHIELD)
 LONGEST = 256
 """The longest value of a tag, in characters."""

@@ -18,11 +18,13 @@ import msgspec
 
 from reconciler.cluster.target import TargetFacts, TargetRef
 from reconciler.plan.plan import Bound
+from reconciler.platforms.aws.facts.ownership import SHIELD, foreign_protection
+from reconciler.platforms.aws.facts.units import IN_SERVICE
 from reconciler.platforms.aws.kinds import READ_LAG_SECONDS
 from reconciler.platforms.aws.writing.calls import AUTO_SCALING, NO_INSTANCE, Aws, AwsError, failed, says, unread
-from reconciler.platforms.aws.writing.fresh import IN_SERVICE, Reading, seen_again
+from reconciler.platforms.aws.writing.fresh import Reading, seen_again
 from reconciler.platforms.aws.writing.growth import set_desired
-from reconciler.platforms.aws.writing.marks import SHIELD, delete_tags, set_tags
+from reconciler.platforms.aws.writing.marks import delete_tags, set_tags
 from reconciler.providers.contract import LeavingMachine, RemovalState, TargetRemoval, WriteCode, WriteResult
 from reconciler.providers.ownership_guard import not_ours, objection
 from reconciler.values.whole_number import whole_number
@@ -85,11 +87,8 @@ class Cancellations:
             one.instance_id for one in now.counted if one.lifecycle_state == IN_SERVICE and not one.protected_from_scale_in
         )
         ours = SHIELD in dict(now.facts.annotations)
-        if not ours and any(one.protected_from_scale_in for one in now.counted) and shielded:
-            message = (
-                f"{target}: some of its instances have a scale-in protection by somebody else, which could not be told from ours"
-            )
-            return WriteResult(code=WriteCode.REFUSED, message=f"{message}: the unfulfilled requests stay")
+        if why := foreign_protection(now.item):
+            return WriteResult(code=WriteCode.REFUSED, message=f"{target}: {why}: the unfulfilled requests stay")
         if not shielded and not ours:
             return set_desired(self._aws, now, desired)
         # Written first: a process that ends here leaves a record of the protection, which the next one removes.
