@@ -20,8 +20,13 @@ class TargetRef(msgspec.Struct, frozen=True, order=True, kw_only=True):
     region: str = ""
     name: str
 
+    @property
+    def place(self) -> str:
+        """Its namespace, or its region."""
+        return self.namespace or self.region
+
     def __str__(self) -> str:
-        return f"{self.kind} {self.namespace or self.region}/{self.name}"
+        return f"{self.kind} {self.place}/{self.name}"
 
 
 class FieldOwner(msgspec.Struct, frozen=True, order=True, kw_only=True):

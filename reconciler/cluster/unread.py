@@ -10,8 +10,8 @@ from reconciler.cluster.target import TargetFacts, TargetRef
 
 
 class Unread(msgspec.Struct, frozen=True, order=True, kw_only=True):
-    """One object, or without a name all objects of a kind. Without a namespace: in all of them. `why` is the server's or the
-    reader's own sentence."""
+    """One object, or without a name all objects of a kind. Without a namespace (of a cloud: a region): in all of them. `why` is
+    the server's or the reader's own sentence."""
 
     group: str = ""
     kind: str
@@ -37,7 +37,7 @@ class Unread(msgspec.Struct, frozen=True, order=True, kw_only=True):
 
 def unread_target(unread: Iterable[Unread], target: TargetRef) -> Unread | None:
     """What keeps a target from being read. `kind` of those is as in `WireKind.known_as`."""
-    return next((one for one in unread if one.kind == target.kind and one.covers(target.namespace, target.name)), None)
+    return next((one for one in unread if one.kind == target.kind and one.covers(target.place, target.name)), None)
 
 
 def judged(
@@ -69,8 +69,8 @@ def _holds(one: Unread, reading: PlatformReading, capi_group: str, facts: Target
     if kind.of_cluster and one.name:
         return one.covers(facts.ref.namespace, facts.cluster_name or one.name)
     if facts.ref.kind == kind.known_as and one.name:
-        return one.covers(facts.ref.namespace, facts.ref.name)
-    return one.namespace in ("", facts.ref.namespace) and (not kind.only_for or facts.ref.kind in kind.only_for)
+        return one.covers(facts.ref.place, facts.ref.name)
+    return one.namespace in ("", facts.ref.place) and (not kind.only_for or facts.ref.kind in kind.only_for)
 
 
 def _kind(one: Unread, reading: PlatformReading, capi_group: str) -> WireKind | None:

@@ -20,7 +20,7 @@ from reconciler.kube.watching.object_store import LivePods, ObjectStore
 from reconciler.kube.watching.polled_source import PolledSource
 from reconciler.kube.watching.reflector import SILENCE_SECONDS, Drive, Pace, Phase, RealPace, Reflector, StreamState
 from reconciler.kube.watching.target_streams import OwnTargets, TargetStreams
-from reconciler.kube.watching.trust import Stream, Trust, stream_of
+from reconciler.kube.watching.trust import Judged, Stream, Trust, stream_of
 
 LONGEST_SILENCE_SECONDS = 120.0
 # A control plane is upgraded rarely, and a scheduler of the next release answers mostly the same.
@@ -79,7 +79,6 @@ class LiveWorld:
         self._on_change = on_change
         self._own_pace = RealPace()
         self._pace = pace or self._own_pace
-        self._longest_silence_seconds = longest_silence_seconds
         self._trust = Trust(self._pace.monotonic, longest_silence_seconds, capi_group)
         self._silence_seconds = silence_seconds
         self._most_objects = most_objects
@@ -138,19 +137,16 @@ class LiveWorld:
 
     def doubts(self) -> tuple[str, ...]:
         """Why `observe` would refuse, one sentence per stream; empty if it would not."""
-        return self._judged()[0]
+        return self._judged().doubts
 
-    def _judged(self) -> tuple[tuple[str, ...], tuple[Unread, ...]]:
-        """Why there is no view, and what a view would lack."""
+    def _judged(self) -> Judged:
         if not self._started or self._stopping:
-            return ("nothing is followed",), ()
+            return Judged(doubts=("nothing is followed",))
         with self._observing:
             self._follow_also()
             if not self._stopping:
                 self._targets.follow_referred()
-        doubts, unread = self._trust.judge(self._streams())
-        polled = (state.doubt(self._longest_silence_seconds) for source in self._polled for state in source.states())
-        return (*doubts, *filter(None, polled)), unread
+        return self._trust.judge(self._streams(), self._polled)
 
     def freshness(self) -> tuple[StreamState, ...]:
         """Every stream and how far it can be trusted, by name."""
@@ -160,7 +156,7 @@ class LiveWorld:
 
     def age_seconds(self) -> float:
         """How long ago the most silent stream was heard; infinite if one that a view needs was never heard."""
-        lacking = {one.title for one in self._judged()[1]}
+        lacking = self._judged().without
         states = [state for state in self.freshness() if state.phase is not Phase.ABSENT and state.collection not in lacking]
         if not states or any(state.heard_seconds < 0 for state in states):
             return float("inf")
@@ -170,9 +166,10 @@ class LiveWorld:
         """A complete view of this instant. While nothing changes, the same World object except for its instant.
 
         Raises `IncompleteViewError` if a stream that a view needs has not been read completely, is broken, or is silent for too
-        long. Of other streams, and of objects that cannot be read, the World says that they are missing.
+        long. Of other streams, of clouds, and of objects that cannot be read, the World says that they are missing.
         """
-        doubts, unread = self._judged()
+        judged = self._judged()
+        doubts, unread = judged.doubts, judged.unread
         if doubts:
             more = f" and {len(doubts) - 3} more" if len(doubts) > 3 else ""
             raise IncompleteViewError("; ".join(doubts[:3]) + more)
@@ -207,7 +204,10 @@ class LiveWorld:
             whole.pods = pods
             for source in self._polled:
                 for document in source.documents():
-                    whole.read(document, stamps=False)
+                    try:
+                        whole.read(document, stamps=False)
+                    except SnapshotError as error:
+                        whole.unread = tuple(sorted({*whole.unread, Unread(kind=whole.known_as(document), why=str(error))}))
             kinds = self._targets.nowhere().union(
                 item.collection.kind for item in self._reflectors if item.collection.optional and item.nowhere
             )

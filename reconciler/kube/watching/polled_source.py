@@ -1,11 +1,15 @@
 """Targets that are not on an API server: polled from a cloud, and part of the same view."""
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Protocol
 
 from reconciler.cluster.snapshots.document import Document
+from reconciler.cluster.unread import Unread
 from reconciler.kube.watching.reflector import StreamState
+
+GARBAGE = (AttributeError, LookupError, TypeError, ValueError)
+"""What is raised for an answer that is not of the form that the cloud documents."""
 
 # The thread of a polled source: a round, a pause, and another round at once after a write.
 
@@ -61,6 +65,9 @@ class PolledSource(Protocol):
 
     def states(self) -> tuple[StreamState, ...]:
         """How far each kind of answer can be trusted now: Waiting before the first complete one, Broken while none comes."""
+
+    def unread(self, doubtful: Mapping[str, str]) -> tuple[Unread, ...]:
+        """What a view lacks, given which of the collections in `states` it goes on without, and why."""
 
     def documents(self) -> tuple[Document, ...]:
         """The last complete answers. Never half of one. Do not change them."""

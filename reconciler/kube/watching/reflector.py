@@ -82,7 +82,7 @@ class StreamState(msgspec.Struct, frozen=True, kw_only=True):
     """One watched collection. `heard_seconds` is how long ago the server last sent anything on it, including bookmarks (negative:
     never), and `event_seconds` the same for a change. `lists` counts the lists and initial states that were read. `renewals`
     counts the watches that were renewed because they were quiet or had expired. `message` is the last failure while Waiting,
-    Broken or Absent. `refused`: it was that we may not read the collection."""
+    Broken, Absent or silent. `refused`: it was that we may not read the collection."""
 
     collection: str
     phase: Phase
@@ -104,10 +104,11 @@ class StreamState(msgspec.Struct, frozen=True, kw_only=True):
         """Why nothing may be decided on this; empty if it may."""
         if self.phase is Phase.ABSENT:
             return ""
+        because = f" ({self.message})" if self.message else ""
         if self.phase is not Phase.SYNCED:
-            return self.phase.value.lower() + (f" ({self.message})" if self.message else "")
+            return self.phase.value.lower() + because
         if self.heard_seconds > longest_silence_seconds:
-            return f"the server has been silent for {self.heard_seconds:.0f} s"
+            return f"the server has been silent for more than {longest_silence_seconds:.0f} s{because}"
         return ""
 
 
@@ -122,7 +123,7 @@ def polled_state(collection: str, heard_seconds: float | None, *, objects: int, 
         event_seconds=-1 if heard_seconds is None else heard_seconds,
         lists=1 if heard else 0,
         list_calls=asks,
-        message="" if heard else failure,
+        message=failure,
     )
 
 

@@ -10,6 +10,7 @@ from reconciler.cluster.unread import Unread
 from reconciler.cluster.values.object_parts import Key
 from reconciler.kube.watching.collection import Collection
 from reconciler.kube.watching.object_store import ObjectStore
+from reconciler.kube.watching.polled_source import PolledSource
 from reconciler.kube.watching.reflector import Phase, Reflector, StreamState
 
 PATIENCE_SECONDS = 30.0
@@ -54,6 +55,15 @@ def stream_of(reflector: Reflector, need: Need = Need.AWAITED) -> Stream:
     )
 
 
+class Judged(msgspec.Struct, frozen=True, kw_only=True):
+    """`doubts` are why there is no view (empty: there is one). `unread` is what the view lacks: it goes on `without` these
+    collections, and single objects cannot be read."""
+
+    doubts: tuple[str, ...] = ()
+    unread: tuple[Unread, ...] = ()
+    without: frozenset[str] = frozenset()
+
+
 class Trust:
     """Judges the streams of one view again and again, and remembers since when each is in doubt. `capi_group` is the API group
     that an operator gave Cluster API (empty: its own)."""
@@ -64,12 +74,13 @@ class Trust:
         self._longest_silence_seconds = longest_silence_seconds
         self._since: dict[str, float] = {}
 
-    def judge(self, streams: Iterable[Stream]) -> tuple[tuple[str, ...], tuple[Unread, ...]]:
-        """Why there is no view (empty: there is one), and what the view lacks."""
+    def judge(self, streams: Iterable[Stream], polled: Iterable[PolledSource] = ()) -> Judged:
+        """What follows from the present state of the streams and of the answers of clouds."""
         now = self._monotonic()
         doubts: list[str] = []
         unread: list[Unread] = []
         targets: list[str] = []
+        without: set[str] = set()
         for stream in streams:
             state, where = stream.state, stream.collection
             kind = known_kind(where.group, where.kind)
@@ -80,6 +91,7 @@ class Trust:
                 self._since.pop(state.collection, None)
             elif self._goes_on_without(stream, now):
                 unread.append(Unread(group=where.group, kind=kind, namespace=where.namespace, why=why))
+                without.add(state.collection)
             else:
                 doubts.append(f"{state.collection}: {why}")
             for (namespace, name), fault in sorted(stream.unreadable.items()):
@@ -88,10 +100,27 @@ class Trust:
                 else:
                     own = namespace or where.namespace
                     unread.append(Unread(group=where.group, kind=kind, namespace=own, name=name, why=fault))
+        for source in polled:
+            doubtful: dict[str, str] = {}
+            for state in source.states():
+                why = state.why(self._longest_silence_seconds)
+                targets.append(f"{state.collection}: {why}" if why else "")
+                if not why:
+                    self._since.pop(state.collection, None)
+                # What was answered once has been asked for again ever since.
+                elif state.phase is Phase.SYNCED or self._waited(state, now):
+                    doubtful[state.collection] = why
+                else:
+                    doubts.append(f"{state.collection}: {why}")
+            unread += source.unread(doubtful)
+            without |= doubtful.keys()
         if targets and all(targets):
             # Nobody knows any group, so there is nothing to decide.
             doubts += targets
-        return tuple(dict.fromkeys(doubts)), tuple(sorted(unread))
+        return Judged(doubts=tuple(dict.fromkeys(doubts)), unread=tuple(sorted(unread)), without=frozenset(without))
+
+    def _waited(self, state: StreamState, now: float) -> bool:
+        return now - self._since.setdefault(state.collection, now) >= PATIENCE_SECONDS
 
     def _goes_on_without(self, stream: Stream, now: float) -> bool:
         since = self._since.setdefault(stream.state.collection, now)
@@ -99,6 +128,6 @@ class Trust:
             case Need.VITAL:
                 return False
             case Need.AWAITED:
-                return stream.state.refused or now - since >= PATIENCE_SECONDS
+                return stream.state.refused or self._waited(stream.state, now)
             case Need.ASIDE:
                 return bool(stream.state.message) or now - since >= ASIDE_SECONDS

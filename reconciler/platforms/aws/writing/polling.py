@@ -3,18 +3,22 @@
 import re
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 
 import msgspec
 from msgspec import Raw
 
 from reconciler.cluster.snapshots.document import Document
+from reconciler.cluster.unread import Unread
 from reconciler.decisions.groups.cluster_names import cluster_names
 from reconciler.kube.leading.state import StateUnavailableError
-from reconciler.kube.watching.polled_source import AskingThread
+from reconciler.kube.watching.polled_source import GARBAGE, AskingThread
 from reconciler.kube.watching.reflector import StreamState, polled_state
 from reconciler.platforms.aws.facts.group import clusters
 from reconciler.platforms.aws.facts.reservations import RESERVATION
+from reconciler.platforms.aws.facts.view import SIZERS
 from reconciler.platforms.aws.facts.zonal_shifts import MANAGED_RESOURCE
 from reconciler.platforms.aws.kinds import AUTO_SCALING_GROUP
 from reconciler.platforms.aws.rules import RULES
@@ -113,6 +117,8 @@ def _documents(known: list[Region]) -> tuple[Document, ...]:
 
 
 MOVING_SECONDS, RESTING_SECONDS = 10.0, 30.0
+_ROUND_SECONDS = 5.0
+"""How long a round waits for several regions."""
 _BEFORE = "Auto Scaling groups that were sized before"
 
 
@@ -157,6 +163,8 @@ class AwsPoll:
         self._failures: dict[Wanted, str] = {}
         self._documents: dict[Wanted, tuple[Document, ...]] = {}
         self._asks = 0
+        self._under_way: set[Region] = set()
+        self._news = False
         self._thread = AskingThread("aws", self.ask, self._pause_seconds)
         accounts.on_write(self._wrote, loop)
 
@@ -185,29 +193,54 @@ class AwsPoll:
                 self._regions = self._followed(asked, policy.policy.name if policy is not None else "", former)
             self._documents = {one: documents for one, documents in self._documents.items() if one in self._regions}
             self._failures = {one: text for one, text in self._failures.items() if one in self._regions}
-            regions = list(self._regions.items())
+            due = [(one, region) for one, region in self._regions.items() if region not in self._under_way]
+            self._under_way.update(region for _, region in due)
+            alone = len(self._regions) == 1
         pods_wait = self._pods_wait()
-        for one, region in regions:
-            denied = False
-            if pods_wait and self._fleet is not None:
-                self._accounts.shared(one.region, one.role).renew()
-            try:
-                news = region.ask(self._monotonic(), pods_wait=pods_wait)
-                failure = ""
-            except AwsError as error:
-                news, failure = False, str(error)
-                denied = error.denied
-            with self._lock:
-                if region.over or (denied and one not in asked):
-                    self._drop(one)
-                    changed = True
-                    continue
-                changed = changed or news or failure != self._failures.get(one, "")
-                self._failures[one] = failure
-                if region.whole and (news or one not in self._documents):
-                    self._documents[one] = _polling_documents(one, region)
-                self._asks += 1
+        if alone:
+            for one, region in due:
+                self._ask_region(one, region, pods_wait=pods_wait)
+        else:
+            self._ask_together(due, pods_wait=pods_wait)
+        with self._lock:
+            changed, self._news = changed or self._news, False
         return changed
+
+    def _ask_together(self, due: list[tuple[Wanted, Region]], *, pods_wait: bool) -> None:
+        """All at once. One that takes long goes on by itself, so that it delays no round of the others."""
+        ask = partial(self._ask_region, pods_wait=pods_wait)
+        threads = [threading.Thread(target=ask, args=one, name="aws-region", daemon=True) for one in due]
+        for thread in threads:
+            thread.start()
+        deadline = time.monotonic() + _ROUND_SECONDS
+        for thread in threads:
+            thread.join(max(deadline - time.monotonic(), 0.0))
+
+    def _ask_region(self, one: Wanted, region: Region, *, pods_wait: bool) -> None:
+        news, failure, denied = False, "", False
+        if pods_wait and self._fleet is not None:
+            self._accounts.shared(one.region, one.role).renew()
+        try:
+            news = region.ask(self._monotonic(), pods_wait=pods_wait)
+        except AwsError as error:
+            failure, denied = str(error), error.denied
+        except GARBAGE as error:
+            failure = f"an answer cannot be read: {type(error).__name__}: {error}"
+        finally:
+            with self._lock:
+                self._under_way.discard(region)
+        with self._lock:
+            if self._regions.get(one) is not region:
+                return
+            if region.over or (denied and one not in self._asked):
+                self._drop(one)
+                self._news = True
+                return
+            self._news = self._news or news or failure != self._failures.get(one, "")
+            self._failures[one] = failure
+            if region.whole and (news or one not in self._documents):
+                self._documents[one] = _polling_documents(one, region)
+            self._asks += 1
 
     def states(self) -> tuple[StreamState, ...]:
         """One state per region: synced while its groups were listed recently, even if AWS throttles. A write reads its group
@@ -221,6 +254,26 @@ class AwsPoll:
                 # A first decision without them would forget them.
                 return (polled_state(_BEFORE, None, objects=0, asks=self._asks, failure=self._unknown),)
             return tuple(self._state(one, self._regions.get(one)) for one in asked)
+
+    def unread(self, doubtful: Mapping[str, str]) -> tuple[Unread, ...]:
+        """The groups of each region and role whose answer is in doubt, or that may not tell who else sizes its groups."""
+        if _BEFORE in doubtful:
+            return (Unread(kind=AUTO_SCALING_GROUP, why=doubtful[_BEFORE]),)
+        asked = wanted(self._policy())
+        roles = Counter(one.region for one in asked)
+        with self._lock:
+            return tuple(
+                Unread(kind=AUTO_SCALING_GROUP, namespace=one.region, name=name, why=why)
+                for one in asked
+                if (why := doubtful.get(_title(one)) or (len(asked) > 1 and _untold(self._documents.get(one, ()))))
+                for name in (("",) if roles[one.region] == 1 else self._names(one))
+            )
+
+    def _names(self, one: Wanted) -> Iterable[str]:
+        """The groups that are known to be of one of several roles in a region."""
+        region = self._regions.get(one)
+        listed = () if region is None else (item["AutoScalingGroupName"] for item in region.items()[AUTO_SCALING_GROUP])
+        return sorted({*one.names, *listed})
 
     def documents(self) -> tuple[Document, ...]:
         """The last complete answers."""
@@ -283,12 +336,11 @@ class AwsPoll:
             known.pop(one, None)
 
     def _state(self, one: Wanted, region: Region | None) -> StreamState:
-        name = f"Auto Scaling groups of {one.region}" + (f" as {one.role}" if one.role else "")
         # The groups alone are not enough: their surroundings are asked next, and the view is all or nothing.
         heard = region.heard if region is not None and one in self._documents else None
         age = None if heard is None else self._monotonic() - heard
         groups = region.items()[AUTO_SCALING_GROUP] if region is not None else ()
-        return polled_state(name, age, objects=len(groups), asks=self._asks, failure=self._failures.get(one, ""))
+        return polled_state(_title(one), age, objects=len(groups), asks=self._asks, failure=self._failures.get(one, ""))
 
     def _wrote(self, region: str, name: str, others: bool) -> None:  # noqa: FBT001 - as it is told
         with self._lock:
@@ -301,6 +353,17 @@ class AwsPoll:
         with self._lock:
             moving = not self._regions or any(region.moving() for region in self._regions.values())
         return MOVING_SECONDS if moving or self._pods_wait() else RESTING_SECONDS
+
+
+def _title(one: Wanted) -> str:
+    return f"Auto Scaling groups of {one.region}" + (f" as {one.role}" if one.role else "")
+
+
+def _untold(documents: Iterable[Document]) -> str:
+    """Which kinds of other writers an answer says nothing of: those of another region say nothing of this one."""
+    told = {one.kind for one in documents}
+    missing = [kind for kind in SIZERS if kind not in told] if told else []
+    return f"AWS does not tell each {' and '.join(missing)} there" if missing else ""
 
 
 def _former(targets: Iterable[str], asked: tuple[Wanted, ...]) -> dict[tuple[str, str], frozenset[str]]:

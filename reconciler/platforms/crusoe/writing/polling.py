@@ -2,11 +2,12 @@
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from reconciler.cluster.snapshots.document import Document
 from reconciler.cluster.targets.machine_rows import normalized_provider_id
-from reconciler.kube.watching.polled_source import AskingThread
+from reconciler.cluster.unread import Unread
+from reconciler.kube.watching.polled_source import GARBAGE, AskingThread
 from reconciler.kube.watching.reflector import StreamState, polled_state
 from reconciler.platforms.crusoe.facts.pool import PROVIDER_ID
 from reconciler.platforms.crusoe.kinds import NODE_POOL
@@ -76,6 +77,8 @@ class CrusoePoll:
             news, failure = self._known.ask(self._monotonic()), ""
         except (CrusoeError, UnnotedError) as error:
             news, failure = False, str(error)
+        except GARBAGE as error:
+            news, failure = False, f"an answer cannot be read: {type(error).__name__}: {error}"
         with self._lock:
             changed = news or failure != self._failure
             self._failure = failure
@@ -93,6 +96,10 @@ class CrusoePoll:
             count = len(self._known.items().get(NODE_POOL, ()))
         age = None if heard is None else self._monotonic() - heard
         return (polled_state(_COLLECTION, age, objects=count, asks=self._asks, failure=failure),)
+
+    def unread(self, doubtful: Mapping[str, str]) -> tuple[Unread, ...]:
+        """All node pools: one account has them."""
+        return tuple(Unread(kind=NODE_POOL, why=why) for why in doubtful.values())
 
     def documents(self) -> tuple[Document, ...]:
         """The last complete answers."""
