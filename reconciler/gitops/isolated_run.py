@@ -59,6 +59,10 @@ def isolated_output(files: Mapping[str, bytes], place: str, words: tuple[str, ..
             raise IsolatedRunError(f"it took more than {BOUNDS.seconds:g} s") from None
         except (OSError, subprocess.SubprocessError):
             raise IsolatedRunError(f"cannot start {Path(words[0]).name} isolated from the network and from other files") from None
+        if made.seek(0, os.SEEK_END) >= BOUNDS.output_bytes:
+            # Cut by the kernel. A program that ignores a failed write ends as if that were all.
+            bound = f"its output reaches the bound of {BOUNDS.output_bytes >> 20} MiB"
+            raise IsolatedRunError(f"{bound}; split it into smaller charts or kustomizations")
         if code != 0:
             errors.seek(0)
             raise IsolatedRunError(_ended(code, errors.read(_MOST_STDERR_BYTES).decode("utf-8", "replace"), files, place))

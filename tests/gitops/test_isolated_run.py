@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from reconciler.gitops import isolated_run
@@ -75,6 +76,19 @@ def test_no_socket_no_token_no_program(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_bounds_are_those_of_a_small_runner() -> None:
     """1 GiB of data, 10 s of a processor, 16 MiB for a file."""
     assert output("ulimit -d; ulimit -t; ulimit -f") == f"{1 << 20}\n10\n{16 << 10}\n"
+
+
+@pytest.mark.usefixtures("confined")
+@pytest.mark.parametrize("end", ["true", "exit 7"])
+def test_output_above_the_bound_is_no_output(monkeypatch: pytest.MonkeyPatch, end: str) -> None:
+    """A program that ignores a failed write, as helm does, ends well. What it wrote until then is not taken for the whole."""
+    line, lines = "x" * 1023, 4 * 1024
+    monkeypatch.setattr(isolated_run, "BOUNDS", msgspec.structs.replace(isolated_run.BOUNDS, output_bytes=2 << 20))
+    script = f"trap '' XFSZ; for ((i = 0; i < {lines}; i++)); do echo {line}; done 2>said; {end}"
+    with pytest.raises(IsolatedRunError, match=r"^its output reaches the bound of 2 MiB; split it into smaller charts or kustomizations$"):
+        output(script)
+    monkeypatch.setattr(isolated_run, "BOUNDS", msgspec.structs.replace(isolated_run.BOUNDS, output_bytes=(4 << 20) + 1))
+    assert len(output(script.removesuffix(end) + "true")) == 4 << 20
 
 
 @pytest.mark.usefixtures("confined")
