@@ -96,6 +96,7 @@ class LostBy(StrEnum):
     JUDGES_ANOTHER = "JudgesAnother"  # it is still there, for another policy or for a fleet
     EDITED = "Edited"
     INPUT_CHANGED = "InputChanged"  # a snapshot or a scenario that it names has another content
+    NOT_RUN = "NotRun"  # it names a snapshot or a scenario that is not there
 
 
 class LostTest(msgspec.Struct, frozen=True, order=True, kw_only=True, rename="camel"):

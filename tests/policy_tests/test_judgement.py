@@ -2,11 +2,15 @@
 
 import pytest
 
+from reconciler.cluster.pods.pod_table import Pod
 from reconciler.decisions.decide import decide
 from reconciler.decisions.memory import Memory
 from reconciler.plan.policy_tests import Verdict
 from reconciler.policy.reading.typed_text import DocumentError
+from reconciler.policy.stated_workload import StatedWorkload
+from reconciler.simulation.policy_tests import given as giving
 from reconciler.simulation.policy_tests.coverage import rules
+from reconciler.simulation.policy_tests.given import given_world
 from reconciler.simulation.policy_tests.judgement import Seen, judge
 from reconciler.simulation.scenarios.scenario_play import START_SECONDS
 from tests.policy_tests.small import POLICY, one_test, policy, result, world
@@ -44,6 +48,22 @@ def only(body: str, **options: str) -> tuple[Verdict, str, str]:
 def test_expectations_of_a_snapshot(given: str, expect: str, expected: tuple[Verdict, str, str]) -> None:
     """The small cluster with pods on top."""
     assert only(f"{given}\nexpect: {{{expect}}}") == expected
+
+
+def test_workloads_of_one_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their pods are numbered on, each once. Looking for a free number from the first one took minutes for thousands of pods."""
+    made: list[str] = []
+    whole = giving.pod_row
+
+    def counted(workload: StatedWorkload, suffix: str, *rest: int) -> Pod:
+        made.append(suffix)
+        return whole(workload, suffix, *rest)
+
+    monkeypatch.setattr(giving, "pod_row", counted)
+    body = "given: {cluster: x, workloads: [" + ", ".join(["{name: shop/web, replicas: 3}"] * 100) + "]}\nexpect: {pendingPods: 1}"
+    grown = given_world(one_test(body), 0, world(), policy(), START_SECONDS)
+    assert made == [str(number) for number in range(1, 301)]
+    assert len({pod.name for pod in grown.pods}) == len(world().pods) + 300
 
 
 def test_nodes_on_top_have_room() -> None:

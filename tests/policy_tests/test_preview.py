@@ -12,6 +12,7 @@ import pytest
 
 from reconciler.cli.main import cli
 from reconciler.cli.outputs.failure import guarded
+from reconciler.cli.processes import policy_test_run
 
 ROOT = Path(__file__).resolve().parents[2]
 TESTS = "policies/tests/prod.yaml"
@@ -238,6 +239,23 @@ def test_workloads_together_are_bounded(tree: Path, change: Callable[..., None],
     for words in (["--base", "main"], ["--base-dir", "policies", "--head-dir", "policies"]):
         code = guarded(cli, ["preview", *words, "--cluster", "examples/quickstart"])
         assert (code, "Not run: policies/tests/prod.yaml:" in capsys.readouterr().out) == (4, True)
+
+
+def test_what_all_givens_add_is_bounded(
+    tree: Path, change: Callable[..., None], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each of 200 givens may add 10,000 pods, but not all of them."""
+    monkeypatch.setattr(policy_test_run, "MOST_ADDED", 25)
+    text = (tree / TESTS).read_text(encoding="utf-8").partition("    # Nine")[0]
+    for number in (1, 2, 3):
+        given = f"{{workloads: [{{name: shop/{number}, replicas: 10}}]}}"
+        text += f"    - {{name: given {number}, given: {given}, expect: {{pendingPods: ..100}}}}\n"
+    (tree / TESTS).write_text(text, encoding="utf-8")
+    git("commit", "--quiet", "--all", "--message=many")
+    code, out = preview(capsys)
+    assert (code, "2 of 3 policy tests pass." in out) == (4, True)
+    assert "a preview adds at most 25 pods and nodes for all different givens together" in out
+    assert guarded(cli, ["test"]) == 0
 
 
 def test_without_tests_nothing_is_said(tree: Path, change: Callable[..., None], capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,9 +7,11 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import pytest
 import yaml
 
+from reconciler.cli.inputs.preview_tests import CommittedFiles, read_change_tests
 from reconciler.cli.main import cli
 from reconciler.cli.outputs.failure import guarded
 
@@ -131,12 +133,52 @@ def test_another_snapshot_is_another_test(sides: Path, capsys: pytest.CaptureFix
     assert found == {WAITING: "InputChanged", LEFT_ALONE: "InputChanged", SPOT: "InputChanged"}
 
 
+def _no_snapshot(change: Path) -> None:
+    shutil.rmtree(change / "examples")
+
+
+def _names_nothing(change: Path) -> None:
+    replace(change / TEST, "../../examples/quickstart", "../../nowhere")
+
+
+@pytest.mark.parametrize("missing", [_no_snapshot, _names_nothing])
+def test_a_missing_snapshot_is_told_once(sides: Path, capsys: pytest.CaptureFixture[str], missing: Callable[[Path], None]) -> None:
+    """The tests are not run, which fails. That they do not judge as before needs no second sentence."""
+    missing(sides / "change")
+    code, found, document = lost(capsys)
+    assert (code, set(found.values())) == (4, {"NotRun"})
+    assert document["headline"] == "3 policy tests of main do not judge it as before; nodes and pods move as under main"
+    words = ("--base-dir", "main/policies", "--head-dir", "change/policies", "--cluster", "main/examples/quickstart")
+    assert guarded(cli, ["preview", *words]) == 4
+    (told,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("! ")]
+    assert told.startswith("! 0 of 3 policy tests pass. Not run: change/policies/tests/prod.yaml:")
+    assert "judge this policy" not in told
+
+
 def test_a_moved_test_that_judges_alike_is_not_told(sides: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Files may be put in order."""
     change = sides / "change"
     (change / "policies" / "checks").mkdir()
     (change / TEST).rename(change / "policies" / "checks" / "other.yaml")
     assert lost(capsys)[:2] == (0, {})
+
+
+def test_an_input_is_read_once_for_all_tests() -> None:
+    """Not once for each test that names it."""
+    read: list[str] = []
+
+    class Files(CommittedFiles):
+        def digest(self, path: str) -> str:
+            read.append(path)
+            return f"digest of {path}"
+
+    head = "apiVersion: test.reconciler.dev/v1alpha1\nkind: PolicyTest\nmetadata: {name: many}\nspec:\n  tests:\n"
+    body = "".join(f"    - {{name: t{n}, given: {{cluster: s{n % 2}}}, expect: {{pendingPods: {n}}}}}\n" for n in range(200))
+    tests = read_change_tests({"tests.yaml": (head + body).encode()})
+    tests = msgspec.structs.replace(tests, files=Files({}))
+    judging = list(tests.judging(tests.texts, fleet=False))
+    assert [one.inputs for one in judging[:2]] == [("digest of s0",), ("digest of s1",)]
+    assert (len(judging), read) == (200, ["s0", "s1"])
 
 
 def git(*words: str) -> None:

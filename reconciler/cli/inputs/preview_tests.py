@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 MOST_FILES = 50
 """Snapshots and scenarios of one change."""
+_MISSING = ""
+"""The digest of a file that cannot be read."""
 
 
 class JudgingTest(msgspec.Struct, frozen=True):
@@ -57,6 +59,7 @@ class ChangeTests(msgspec.Struct, frozen=True, kw_only=True):
 
     def judging(self, texts: Iterable[PolicyTestText], *, fleet: bool) -> Iterator[JudgingTest]:
         """The tests of these documents. Those that are given clusters judge only a fleet."""
+        digests: dict[tuple[str, ...], tuple[str, ...]] = {}
         for text in texts:
             spec, source = text.value.spec, text.source.path
             file = posixpath.relpath(source, self.policies or ".")
@@ -65,7 +68,10 @@ class ChangeTests(msgspec.Struct, frozen=True, kw_only=True):
                 if fleet or given.clusters is None:
                     essence = msgspec.json.encode((spec.policy_name if fleet else "", given, test.expect), enc_hook=_parts)
                     place = file, text.value.metadata.name, test.name
-                    yield JudgingTest(place, essence, tuple(self._digests(_given_paths(source, given))))
+                    paths = tuple(_given_paths(source, given))
+                    if paths not in digests:
+                        digests[paths] = tuple(self._digests(paths))
+                    yield JudgingTest(place, essence, digests[paths])
 
     def _digests(self, paths: Iterable[str]) -> Iterator[str]:
         """Of the files, and of those that they name. A scenario may name itself."""
@@ -79,7 +85,7 @@ class ChangeTests(msgspec.Struct, frozen=True, kw_only=True):
                 yield self.files.digest(path)
                 named = _named_by(path, self.files.text(path)) if path.endswith(SUFFIXES) else ()
             except (InputError, OSError):
-                yield ""
+                yield _MISSING
                 continue
             left |= dict.fromkeys(one for one in named if one not in seen)
 
@@ -98,7 +104,9 @@ def lost_tests(before: ChangeTests, after: ChangeTests, sides: tuple[Sequence[Po
             left[one.content] -= 1
             continue
         same = at.get(one.place)
-        if same is not None:
+        if same is not None and _MISSING in same.inputs and _MISSING not in one.inputs:
+            why = LostBy.NOT_RUN
+        elif same is not None:
             why = LostBy.EDITED if same.essence != one.essence else LostBy.INPUT_CHANGED
         else:
             why = LostBy.JUDGES_ANOTHER if one.place in known else LostBy.REMOVED

@@ -50,6 +50,8 @@ MOST_OBJECTS = 10_000
 """Of a review: nodes and pods that a scenario states, at its start and later."""
 MOST_RUNS_EACH = 10
 """Of a review: different givens in each cluster of a fleet. The preview of a cluster takes about as long as two."""
+MOST_ADDED, MOST_ADDED_EACH = 50_000, 10_000
+"""Of a review: pods and nodes that all different givens add together, and those in each cluster of a fleet."""
 T = TypeVar("T")
 PolicyOf = Callable[[int, ClusterIdentity | None], PolicySet]
 """The policy at an instant (Unix time) in a cluster. Raises `InputError`."""
@@ -165,7 +167,7 @@ class PolicyTestRunner:
         self._outcomes: dict[bytes, _Outcome] = {}
         self._groups: set[str] = set()
         self._shared: dict[bytes, list[_Chosen]] = {}
-        self._turns = self._runs = 0
+        self._turns = self._runs = self._added = 0
         self._problems: list[Problem] = []
         self._not_run: list[str] = []
         self._unread: list[str] = []
@@ -203,8 +205,8 @@ class PolicyTestRunner:
     def in_cluster(self, texts: Sequence[PolicyTestText], name: str, world: World | str, place: str = "") -> Iterator[CaseResult]:
         """The tests that are given clusters, in one of them. `world` is a sentence if its snapshot cannot be read; `place` is
         where it is on this disk. Nothing of the cluster is kept."""
-        kept, runs, told = set(self._outcomes), self._runs, len(self._not_run)
-        self._runs = 0
+        kept, runs, told = set(self._outcomes), (self._runs, self._added), len(self._not_run)
+        self._runs = self._added = 0
         if isinstance(world, str):
             self._unread.append(name)
         identity = ClusterIdentity(name=name) if isinstance(world, str) else identity_of(world) or ClusterIdentity(name=name)
@@ -222,7 +224,7 @@ class PolicyTestRunner:
             member = _Member(name=name, world=world, place=place)
             key = one.key + name.encode()
             yield from self._taken(self._answer(msgspec.structs.replace(one, member=member, key=key)))
-        self._runs = runs
+        self._runs, self._added = runs
         # What is wrong with a test is so in every cluster.
         before, new = self._not_run[:told], self._not_run[told:]
         self._not_run = [*before, *(one for one in dict.fromkeys(new) if one not in before)]
@@ -326,9 +328,13 @@ class PolicyTestRunner:
     def _made(self, one: "_Chosen") -> _Outcome:
         text, index, test, given = one.text, one.index, one.test, one.given
         self._runs += 1
-        most = MOST_RUNS if one.member is None else MOST_RUNS_EACH
-        if self._asked.review and self._runs > most:
-            message = f"a preview decides for {most} different givens at most{'' if one.member is None else ' in each cluster'}"
+        self._added += sum(added.replicas for added in given.workloads) + sum(added.count for added in given.nodes)
+        alone, each = one.member is None, "" if one.member is None else " in each cluster"
+        most, most_added = (MOST_RUNS, MOST_ADDED) if alone else (MOST_RUNS_EACH, MOST_ADDED_EACH)
+        message = f"a preview decides for {most} different givens at most{each}" if self._runs > most else ""
+        if self._added > most_added:
+            message = f"a preview adds at most {most_added} pods and nodes for all different givens together{each}"
+        if self._asked.review and message:
             raise text.error(f"$.spec.tests[{index}]", message, "run it with `reconciler test`")
         if given.scenario:
             return self._played(text, index, given)

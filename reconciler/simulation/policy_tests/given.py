@@ -1,5 +1,7 @@
 """The cluster that a policy test is given: a snapshot, with nodes and pods on top."""
 
+from collections import Counter
+
 import msgspec
 
 from reconciler.cluster.pods.pod_table import PodTable
@@ -69,13 +71,14 @@ def _with_pods(world: World, workloads: tuple[StatedWorkload, ...], created_seco
     taken = {(row.namespace, row.name) for row in rows}
     controllers = {(one.api_group, one.kind, one.namespace, one.name): one for one in world.controllers}
     namespaces = dict(world.namespaces)
+    numbers: Counter[str] = Counter()
     for workload in workloads:
         shape, kind = pod_of(workload)
         places = shapes.setdefault(shape, len(shapes)), traits.setdefault(kind, len(traits))
-        made, number = 0, 0
+        made = 0
         while made < workload.replicas:
-            number += 1
-            row = pod_row(workload, str(number), *places, created_seconds)
+            numbers[workload.name] += 1
+            row = pod_row(workload, str(numbers[workload.name]), *places, created_seconds)
             if (row.namespace, row.name) not in taken:
                 taken.add((row.namespace, row.name))
                 rows.append(row)

@@ -114,9 +114,10 @@ _LOST_BY = {
 
 
 def lost_sentences(run: PolicyTestRun) -> Iterator[Sentence]:
-    """The tests of main that do not judge the policy any more, and those that judge it in another way, with the causes."""
+    """The tests of main that do not judge the policy any more, and those that judge it in another way, with the causes. Those that
+    are not run are told as such."""
     for judges in (False, True):
-        lost = [one for one in run.lost if one.judges is judges]
+        lost = [one for one in run.lost if one.judges is judges and one.why is not LostBy.NOT_RUN]
         many = len(lost) != 1
         verb, negated = ("judge", "do not judge it") if many else ("judges", "does not judge it")
         there = f"in {THIS_PR} as on {MAIN}" if judges else f"in {THIS_PR}"
