@@ -212,6 +212,28 @@ def test_policy_tests_run_in_each_cluster_that_they_are_given(preview: Preview, 
     assert (code, json.loads(out)["tests"]["unreadClusters"]) == (4, ["c"])
 
 
+@pytest.mark.parametrize(("name", "found"), [("prod", []), ("other", ["Edited", "Edited"])])
+def test_a_test_that_names_the_policy_that_it_judged_is_as_before(preview: Preview, name: str, found: list[str]) -> None:
+    """Every cluster has this one policy. Another name judges another policy."""
+    named = _IN_CLUSTERS.replace("  policy: .\n", f"  policy: .\n  policyName: {name}\n")
+    for before, after in ((_IN_CLUSTERS, named), (named, _IN_CLUSTERS)):
+        _, out = preview({**BASE, "tests.yaml": after}, "-o", "json", before={**BASE, "tests.yaml": before})
+        assert [one["why"] for one in json.loads(out)["tests"]["lost"]] == found
+
+
+def test_a_test_that_names_one_of_two_policies_is_another(preview: Preview) -> None:
+    """Without the name, it judges the policy of each cluster."""
+    two = {}
+    for policy, clusters in (("prod", "a, b"), ("west", "c, d")):
+        for name, text in BASE.items():
+            here = text.replace("spec:\n", f"spec:\n  clusters: {{names: [{clusters}]}}\n", 1).replace("prod", policy)
+            two[f"{policy}/{name}"] = here.replace("namespace: reconciler", f"namespace: {policy}")
+    named = _IN_CLUSTERS.replace("  policy: .\n", "  policy: .\n  policyName: prod\n")
+    _, out = preview({**two, "tests.yaml": named}, "-o", "json", before={**two, "tests.yaml": _IN_CLUSTERS})
+    assert set(states(out).values()) == {"Same"}
+    assert [one["why"] for one in json.loads(out)["tests"]["lost"]] == ["Edited", "Edited"]
+
+
 def test_many_differences_stay_within_the_limit_of_a_comment(preview: Preview, tmp_path: Path) -> None:
     """Thirty clusters that each differ in another way: ten kilobytes, the rest counted."""
     after = dict(BASE)

@@ -57,8 +57,9 @@ class ChangeTests(msgspec.Struct, frozen=True, kw_only=True):
         standing = _joined(self.policies, policy.policy.place.path)
         return tuple(text for text in self.texts if _tests(text, policy.policy.name, standing))
 
-    def judging(self, texts: Iterable[PolicyTestText], *, fleet: bool) -> Iterator[JudgingTest]:
-        """The tests of these documents. Those that are given clusters judge only a fleet."""
+    def judging(self, texts: Iterable[PolicyTestText], *, fleet: bool, name: str = "") -> Iterator[JudgingTest]:
+        """The tests of these documents. Those that are given clusters judge only a fleet. `name` is that of the policy that all
+        clusters of it have, empty if they have several."""
         digests: dict[tuple[str, ...], tuple[str, ...]] = {}
         for text in texts:
             spec, source = text.value.spec, text.source.path
@@ -66,7 +67,7 @@ class ChangeTests(msgspec.Struct, frozen=True, kw_only=True):
             for test in spec.tests:
                 given = test.given.on(spec.given)
                 if fleet or given.clusters is None:
-                    essence = msgspec.json.encode((spec.policy_name if fleet else "", given, test.expect), enc_hook=_parts)
+                    essence = msgspec.json.encode((spec.policy_name or name if fleet else "", given, test.expect), enc_hook=_parts)
                     place = file, text.value.metadata.name, test.name
                     paths = tuple(_given_paths(source, given))
                     if paths not in digests:
@@ -91,15 +92,15 @@ class ChangeTests(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def lost_tests(before: ChangeTests, after: ChangeTests, sides: tuple[Sequence[PolicyTestText], Sequence[PolicyTestText]],
-               *, fleet: bool = False) -> tuple[LostTest, ...]:  # fmt: skip
+               *, fleet: bool = False, names: tuple[str, str] = ("", "")) -> tuple[LostTest, ...]:  # fmt: skip
     """The tests that judge a policy on main and do not judge it in this PR as they do there. `sides` are the documents of both
-    that judge the policy."""
-    later = list(after.judging(sides[1], fleet=fleet))
+    that judge the policy, `names` as in `judging`."""
+    later = list(after.judging(sides[1], fleet=fleet, name=names[1]))
     left = Counter(one.content for one in later)
     at = {one.place: one for one in later}
     known = {one.place for one in after.judging(after.texts, fleet=True)}
     lost = []
-    for one in before.judging(sides[0], fleet=fleet):
+    for one in before.judging(sides[0], fleet=fleet, name=names[0]):
         if left[one.content]:
             left[one.content] -= 1
             continue

@@ -61,7 +61,7 @@ def fleet_preview(asked: FleetAsked, before: Side, after: Side) -> FleetPreview:
         clusters=tuple(sorted(outcomes, key=lambda one: one.cluster)),
         sizes=size_changes(*manifests, capi_group()),
         warnings=after.problems,
-        tests=tests_of_change(before, after, (before.tests.texts, after.tests.texts), runner, results),
+        tests=tests_of_change(before, after, (before.tests.texts, after.tests.texts), runner, results, policies.names),
     )
 
 
@@ -73,6 +73,7 @@ class _HeadPolicies:
         self._sides = before, after
         self._name = name
         self._last: tuple[ClusterIdentity, int, tuple[Side, Side]] | None = None
+        self._names: tuple[set[str], set[str]] = set(), set()
         self.snapshot, self.text = files.snapshot, files.text
 
     def here(self, cluster: ClusterIdentity, now_seconds: int) -> tuple[Side, Side]:
@@ -80,7 +81,17 @@ class _HeadPolicies:
         if self._last is None or self._last[:2] != (cluster, now_seconds):
             (earlier,), (later,) = (tuple(in_clusters(side, (cluster,), now_seconds)) for side in self._sides)
             self._last = cluster, now_seconds, (earlier, later)
+            for names, side in zip(self._names, self._last[2], strict=True):
+                names.update(one.policy.name for one in side.sets)
         return self._last[2]
+
+    @property
+    def names(self) -> tuple[str, str]:
+        """The policy of each side that tests judge which name none; empty if the clusters have several."""
+        if self._name is not None:
+            return self._name, self._name
+        first, second = (next(iter(names)) if len(names) == 1 else "" for names in self._names)
+        return first, second
 
     def policy(self, path: str, name: str, now_seconds: int, cluster: ClusterIdentity | None) -> PolicySet:
         """Whatever `path` a test names: a preview reads no other policy. Raises `InputError`."""

@@ -114,10 +114,11 @@ def tested(preview: "Preview", before: "Side", after: "Side", policy: "PolicySet
 
 def tests_of_change(
     before: "Side", after: "Side", sides: "tuple[Sequence[PolicyTestText], Sequence[PolicyTestText]]",
-    runner: "PolicyTestRunner", in_clusters: "Sequence[CaseResult] | None",
+    runner: "PolicyTestRunner", in_clusters: "Sequence[CaseResult] | None", names: tuple[str, str] = ("", ""),
 ) -> "PolicyTestRun | None":  # fmt: skip
     """The policy tests of `sides`: those that judge the policy on main, and those that do in this PR, which run. None: there is
-    nothing to tell. `in_clusters` are results in a fleet that the runner has already."""
+    nothing to tell. `in_clusters` are results in a fleet that the runner has already. `names` are those of the one policy that
+    all clusters of it have, on both sides."""
     import msgspec
 
     from reconciler.cli.inputs.preview_tests import lost_tests
@@ -129,7 +130,7 @@ def tests_of_change(
     known, texts = sides
     run = runner.done(texts, [*runner.run(texts), *(in_clusters or ())]).run
     wrong = tuple(f"{problem.place}: {problem.message}" for problem in (*after.tests.problems, *repeated_names(texts)))
-    lost = lost_tests(before.tests, after.tests, (known, texts), fleet=in_clusters is not None)
+    lost = lost_tests(before.tests, after.tests, (known, texts), fleet=in_clusters is not None, names=names)
     none_left = bool(lost) and not after.tests.texts and not wrong
     changed = tuple(f"{one.suite}: {one.name}" for one in lost)
     run = msgspec.structs.replace(run, not_run=(*wrong, *run.not_run), changed=changed, lost=lost, all_removed=none_left)
