@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import msgspec
 
 from reconciler.values.decoding import decode
-from reconciler.values.instant import instant_text
+from reconciler.values.instant import UnixSeconds, instant_text
 
 ANNOTATION = "reconciler.dev/last-decision"
 LATE_SECONDS = 60
@@ -18,10 +18,10 @@ class LastDecision(msgspec.Struct, frozen=True, kw_only=True):
     `began` is when it was first told that there is none. `told` is when this was written. `period` is how often the loop decides
     at least. `why` is what it waits for (empty: nothing). `away`: the API server of the cluster does not answer."""
 
-    told: int
-    at: int = 0
-    began: int = 0
-    period: int = 0
+    told: UnixSeconds
+    at: UnixSeconds = 0
+    began: UnixSeconds = 0
+    period: UnixSeconds = 0
     why: str = ""
     away: bool = False
 

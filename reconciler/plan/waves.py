@@ -5,15 +5,17 @@ SOURCE: the order is that of Argo CD's sync waves, the lowest number first. A wa
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from typing import Annotated
 
 import msgspec
+from msgspec import Meta
 
 from reconciler.cluster.values.object_parts import DECODING_ERRORS
 from reconciler.plan.plan import Plan
 from reconciler.plan.summary import NOWHERE
 from reconciler.values.cluster_identity import WAVE_LABEL
 from reconciler.values.decoding import decode
-from reconciler.values.instant import instant_text
+from reconciler.values.instant import UnixSeconds, instant_text
 from reconciler.values.plural import count_text
 
 ANNOTATION = "reconciler.dev/rollout"
@@ -22,14 +24,16 @@ SOAK_SECONDS = 600
 LONGEST_GAP_SECONDS = 120
 """Time between two decisions counts as watched up to this: a cluster that was out of sight proves nothing."""
 
+_Count = Annotated[int, Meta(ge=0, le=1 << 31)]
+
 
 class Health(msgspec.Struct, frozen=True, kw_only=True):
     """How one cluster does. `unplaced` pods find no place, `failed` groups did not get the nodes that they requested, and `held`
     groups are held."""
 
-    unplaced: int = 0
-    failed: int = 0
-    held: int = 0
+    unplaced: _Count = 0
+    failed: _Count = 0
+    held: _Count = 0
 
 
 class WaveRecord(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -44,8 +48,8 @@ class WaveRecord(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     content: str
     revision: str
     digest: str
-    seen: int
-    watched_seconds: int = 0
+    seen: UnixSeconds
+    watched_seconds: UnixSeconds = 0
     now: Health = Health()
     before: Health = Health()
     proven: bool = False
@@ -147,6 +151,12 @@ def wave_record(annotations: Mapping[str, str]) -> WaveRecord | None:
         return decode(annotations.get(ANNOTATION, "").encode(), WaveRecord)
     except (*DECODING_ERRORS, ValueError):
         return None
+
+
+def record_problem(annotations: Mapping[str, str]) -> str:
+    """What is wrong with the record on a Lease; empty: nothing, or there is none."""
+    wrong = ANNOTATION in annotations and wave_record(annotations) is None
+    return f"its annotation {ANNOTATION} cannot be read; later waves wait" if wrong else ""
 
 
 def waves_in_order(waves: Iterable[int | None]) -> str:

@@ -8,6 +8,9 @@ import re
 from datetime import UTC, date, datetime
 from enum import Enum
 from functools import lru_cache
+from typing import Annotated
+
+from msgspec import Meta
 
 from reconciler.values.shown_text import shown
 
@@ -22,6 +25,9 @@ _EXAMPLE = 'write for example "2026-11-21T18:00:00Z"'
 _EPOCH_DAY = date(1970, 1, 1).toordinal()
 _FIRST = (date.min.toordinal() - _EPOCH_DAY) * 86_400
 _END = (date.max.toordinal() + 1 - _EPOCH_DAY) * 86_400
+UnixSeconds = Annotated[int, Meta(ge=0, le=1 << 36)]
+"""An instant or a time in a text that somebody else may have written: until the year 4147, so that the sum of two is an
+instant."""
 _SECOND_UTC = {f"{second:02}Z": second for second in range(60)}
 
 

@@ -53,6 +53,14 @@ def test_an_annotation_that_cannot_be_read(text: str) -> None:
     assert last_decision({}) is None
 
 
+@pytest.mark.parametrize("field", ["told", "at", "began", "period"])
+@pytest.mark.parametrize("number", ["1000000000000", "-1000000000000", "-1", "1e30", "18446744073709551616"])
+def test_an_instant_outside_of_any_calendar_is_nothing(field: str, number: str) -> None:
+    """Nobody who shows it fails on it."""
+    text = "".join(f', "{name}": {number if name == field else 5}' for name in ("told", "at", "began", "period"))
+    assert last_decision({ANNOTATION: f"{{{text[1:]}}}"}) is None
+
+
 def test_a_long_reason_is_cut() -> None:
     """A Lease is written every two seconds."""
     (text,) = told(None, now_seconds=NOW, at_seconds=0, period_seconds=10, why="x" * 10_000, away=True).values()

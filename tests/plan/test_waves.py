@@ -6,7 +6,18 @@ import secrets
 import msgspec
 import pytest
 
-from reconciler.plan.waves import ANNOTATION, Health, Ring, Wait, WaveRecord, closed, decided, wave_record, waves_in_order
+from reconciler.plan.waves import (
+    ANNOTATION,
+    Health,
+    Ring,
+    Wait,
+    WaveRecord,
+    closed,
+    decided,
+    record_problem,
+    wave_record,
+    waves_in_order,
+)
 
 SOAK = 600
 
@@ -136,6 +147,29 @@ def test_what_cannot_be_read_proves_nothing(text: str) -> None:
     assert wave_record({ANNOTATION: text}) is None
     known = record("new")
     assert wave_record({ANNOTATION: msgspec.json.encode(known).decode()}) == known
+
+
+ODD = ["1000000000000", "-1", "-1e30", "1e30", "9223372036854775807", "18446744073709551616", "1.5", "NaN", '"1"', "null"]
+
+
+@pytest.mark.parametrize("field", ["seen", "watchedSeconds", "unplaced", "failed", "held"])
+@pytest.mark.parametrize("number", ODD)
+def test_a_record_with_odd_numbers_is_unreadable(field: str, number: str) -> None:
+    """Instants outside of any calendar and negative counts are no record: the waves after it wait, and it is told."""
+    health = "{}" if field in ("seen", "watchedSeconds") else f'{{"{field}": {number}}}'
+    moments = "".join(f', "{name}": {number if name == field else 5}' for name in ("seen", "watchedSeconds"))
+    text = f'{{"content": "new", "revision": "r", "digest": "d", "now": {health}{moments}}}'
+    known = {ANNOTATION: text}
+    read = wave_record(known)
+    assert read is None
+    wait = asked(1, Ring(cluster="infra/a", wave=0, record=read))
+    assert wait is not None
+    assert record_problem(known) == "its annotation reconciler.dev/rollout cannot be read; later waves wait"
+
+
+def test_what_can_be_read_is_no_problem() -> None:
+    assert record_problem({}) == ""
+    assert record_problem({ANNOTATION: msgspec.json.encode(record("new")).decode()}) == ""
 
 
 def test_the_order_in_words() -> None:

@@ -22,7 +22,7 @@ from reconciler.kube.leading.loop_name import ENDED, FLEET_LABEL, INSTANCE, TEMP
 from reconciler.kube.watching.reflector import RealPace
 from reconciler.kube.watching.shared_targets import SharedTargets
 from reconciler.plan.last_decision import LastDecision, last_decision
-from reconciler.plan.waves import SOAK_SECONDS, Ring, Wait, WaveRecord, closed, wave_record
+from reconciler.plan.waves import SOAK_SECONDS, Ring, Wait, WaveRecord, closed, record_problem, wave_record
 from reconciler.values.cluster_identity import ClusterIdentity
 
 LONGEST_SILENCE_SECONDS = 120.0
@@ -432,13 +432,14 @@ class FleetProcess:
             why = counts.problem if counts is not None and counts.problem else "no policy counts in this cluster"
             return ClusterStanding(cluster=cluster, problem=why)
         member = self._members.get(name)
-        problem = (counts.problem if counts is not None else "") or cluster.wave_problem
+        told = self._seen.annotations.get(name.text, {})
+        problem = (counts.problem if counts is not None else "") or cluster.wave_problem or record_problem(told)
         if member is not None:
             problem = member.problem or problem
         holder = self.settings.identity if member is not None else self._seen.holders.get(name.text, "")
         ring = self._rings.get(name)
         record = ring.record if ring is not None else None
-        decision = last_decision(self._seen.annotations.get(name.text, {}))
+        decision = last_decision(told)
         return ClusterStanding(
             cluster=cluster, loop=name, holder=holder, member=member, record=record, decision=decision, problem=problem
         )

@@ -11,7 +11,7 @@ from reconciler.kube.leading.fleet_leases import FleetLease, read_fleet_leases
 from reconciler.kube.leading.loop_name import CLUSTER_LABEL, FLEET_LABEL, INSTANCE, LOOP, POLICY_LABEL, cluster_label
 from reconciler.kube.leading.state import StateObject, StateUnavailableError
 from reconciler.plan.last_decision import LastDecision, last_decision
-from reconciler.plan.waves import WaveRecord, wave_record
+from reconciler.plan.waves import WaveRecord, record_problem, wave_record
 from reconciler.rendering.documents.fleet.status import ClusterStatus, FleetStatusDocument, fleet_status
 from reconciler.values.cluster_identity import ClusterIdentity
 from reconciler.values.instant import InstantError, instant_text, parse_instant
@@ -59,7 +59,7 @@ def with_decision(known: ClusterStatus, decision: LastDecision | None) -> Cluste
 def _line(api: Api, namespace: str, cluster: ClusterIdentity, lease: FleetLease, now_seconds: int) -> ClusterStatus:
     known = ClusterStatus(
         cluster=cluster.title, policy=lease.label(POLICY_LABEL), holder=_holder(lease, now_seconds), wave=cluster.wave,
-        problem=cluster.wave_problem,
+        problem=cluster.wave_problem or record_problem(lease.annotations),
     )  # fmt: skip
     known = with_record(known, wave_record(lease.annotations))
     known = with_decision(known, last_decision(lease.annotations))

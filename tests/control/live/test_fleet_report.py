@@ -117,6 +117,19 @@ def test_clusters_of_the_same_name_are_told_apart(server: Server) -> None:
     assert [(one.cluster, one.holder) for one in lines(server, EAST, other)] == [("infra/east", "a_1"), ("other/east", "b_1")]
 
 
+def test_a_rollout_that_cannot_be_read_is_told(server: Server) -> None:
+    """It is shown as no rollout, and the other loops are shown as ever."""
+    server.loop(CPU)
+    server.loop(GPU)
+    server.plan(GPU, "No changes.")
+    lease = server.objects[f"{LEASES}/{CPU.lease}"]
+    record = {"content": "c", "revision": "r", "digest": "d", "seen": 10**12}
+    lease["metadata"]["annotations"] = {"reconciler.dev/rollout": json.dumps(record)}
+    cpu, gpu = lines(server, EAST)
+    assert cpu.problem == "its annotation reconciler.dev/rollout cannot be read; later waves wait"
+    assert (gpu.problem, gpu.plan) == ("", "No changes.")
+
+
 def test_hostile_texts_cannot_steer_a_terminal(server: Server) -> None:
     """Whoever writes Leases and states in our namespace may name a holder, a policy and a plan."""
     server.loop(CPU, "\x1b[2Jholder", **{"reconciler.dev/policy": "\x1b[31m"})
