@@ -21,6 +21,7 @@ from reconciler.policy.reading.yaml_text import compose_documents, read_source
 from reconciler.policy.tree import read_node_group, read_node_group_policy
 from reconciler.policy.yaml_nodes import Node, Place
 from reconciler.values.decoding import decoder
+from reconciler.values.defect import defect_text
 from reconciler.values.shown_text import cut
 
 _VERSION = API_VERSION.partition("/")[2]
@@ -387,7 +388,7 @@ class CustomReader:
 def unreadable(text: CustomText, error: Exception) -> Problem:
     """An unforeseen failure, as a problem of the object that caused it. The digest identifies its version."""
     digest = hashlib.sha256(text.text).hexdigest()
-    return _custom_reader_unreadable(text, f"{type(error).__name__}: {cut(str(error))} (sha256:{digest})")
+    return _custom_reader_unreadable(text, f"{defect_text(error)}: {cut(str(error))} (sha256:{digest})")
 
 
 def errors(findings: Findings) -> tuple[Problem, ...]:

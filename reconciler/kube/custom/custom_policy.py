@@ -226,6 +226,9 @@ class _Judging:
                 for title in changed:
                     self._hold(title, of_policy)
             else:
+                if of_policy:
+                    # It stays in force, but not unseen.
+                    self.problems[self.title] = of_policy
                 in_force = self._in_force(policy, draft.document)
                 return Judged(in_force=in_force, problems=self.problems, refused=tuple(sorted(self.refused)))
 
@@ -300,25 +303,26 @@ class _Judging:
                 return self._check(policy, titles)
             except Exception as error:
                 # A defect of ours must affect only the object that triggers it.
-                if self._fails(policy, ()):
-                    return {text.name: (unreadable(text, error),)}, {}
-                for title in self._failing(policy, titles):
-                    self._hold(title, (unreadable(self.known[title], error),))
+                if (own := self._failure(policy, ())) is not None:
+                    return {text.name: (unreadable(text, own),)}, {}
+                for title, failure in self._failing(policy, titles, error).items():
+                    self._hold(title, (unreadable(self.known[title], failure),))
 
-    def _failing(self, policy: Draft[NodeGroupPolicy], titles: Sequence[str]) -> list[str]:
+    def _failing(self, policy: Draft[NodeGroupPolicy], titles: Sequence[str], error: Exception) -> Mapping[str, Exception]:
         """The groups that break the check: those that fail on their own, else the first that fails with others."""
-        alone = [title for title in titles if self._fails(policy, (title,))]
+        alone = {title: failure for title in titles if (failure := self._failure(policy, (title,))) is not None}
         if alone:
             return alone
-        first = bisect_left(range(len(titles) + 1), 1, key=lambda count: int(self._fails(policy, titles[:count])))
-        return [titles[first - 1]]
+        counts = range(len(titles) + 1)
+        first = bisect_left(counts, 1, key=lambda count: int(self._failure(policy, titles[:count]) is not None))
+        return {titles[first - 1]: error}
 
-    def _fails(self, policy: Draft[NodeGroupPolicy], titles: Sequence[str]) -> bool:
+    def _failure(self, policy: Draft[NodeGroupPolicy], titles: Sequence[str]) -> Exception | None:
         try:
             self._check(policy, titles)
-        except Exception:
-            return True
-        return False
+        except Exception as error:
+            return error
+        return None
 
     def _check(self, policy: Draft[NodeGroupPolicy], titles: Sequence[str]) -> _Errors:
         findings = Findings(errors_only=True)

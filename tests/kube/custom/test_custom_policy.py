@@ -1,14 +1,18 @@
 """Custom resources as a policy: what is read, what is held alone, what stays in force."""
 
+import re
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
 import pytest
 
+from reconciler.kube.custom import custom_policy
 from reconciler.kube.custom.custom_object import CustomObject, CustomReader, CustomText
 from reconciler.kube.custom.custom_policy import InForce, Judged, judge
 from reconciler.policy.documents import NodeGroup, PolicySet
 from reconciler.policy.problems.findings import Findings
+from reconciler.policy.reading.draft import Drafts
 from reconciler.policy.tree import read_tree
 from tests.kube.custom_resources import group, policy
 
@@ -101,6 +105,49 @@ def test_invalid_group_is_held_alone():
     assert "the last good version stays in force" in held.hold.reason
     assert str(held.places["spec.hold"]) == "NodeGroup infra/a spec.size.min"
     assert (held.places["spec.hold"].line, held.places["spec.hold"].column) == (0, 0)
+
+
+def fails_for(monkeypatch: pytest.MonkeyPatch, raises: Callable[[list[NodeGroup]], Exception | None]) -> None:
+    """A made-up defect while documents are checked together."""
+    whole = custom_policy.check_drafts
+
+    def check(drafts: Drafts, *rest: Any) -> None:
+        error = raises([draft.document for draft in drafts.groups])
+        if error is not None:
+            raise error
+        whole(drafts, *rest)
+
+    monkeypatch.setattr(custom_policy, "check_drafts", check)
+
+
+def test_a_defect_is_told_of_each_object_that_meets_it(monkeypatch: pytest.MonkeyPatch):
+    """With its own error and where that is in the product. The others are used."""
+    fails_for(monkeypatch, lambda groups: next((ValueError(one.name) for one in groups if one.name in ("b", "c")), None))
+    found = judged(policy(), *(group(name) for name in "abcd"))
+    assert told(found) == [(f"NodeGroup infra/{name}", "Unreadable", f"NodeGroup infra/{name}") for name in "bc"]
+    for name in "bc":
+        (problem,) = found.problems[f"NodeGroup infra/{name}"]
+        said = r"a defect of reconciler \(ValueError at kube/custom/custom_policy\.py:[0-9]+\): " + name + r" \(sha256:"
+        assert re.search(said, problem.message)
+    assert [one.name for one in decided(found).groups if one.hold is None] == ["a", "d"]
+
+
+def test_a_defect_of_two_objects_together(monkeypatch: pytest.MonkeyPatch):
+    """The one that came later is held."""
+    fails_for(monkeypatch, lambda groups: KeyError("x") if {"a", "c"} <= {one.name for one in groups} else None)
+    before = judged(policy(), group("a"))
+    found = judged(policy(), group("a"), group("b"), group("c"), before=before)
+    assert [title for title, _, _ in told(found)] == ["NodeGroup infra/c"]
+    assert [one.name for one in decided(found).groups if one.hold is None] == ["a", "b"]
+
+
+def test_a_defect_that_the_policy_in_force_meets(monkeypatch: pytest.MonkeyPatch):
+    """It stays in force, and the defect is told."""
+    before = judged(policy(), group("a"))
+    fails_for(monkeypatch, lambda _: OverflowError("x"))
+    found = judged(policy(), group("a"), before=before)
+    assert decided(found).digest == decided(before).digest
+    assert told(found) == [("NodeGroupPolicy prod", "Unreadable", "NodeGroupPolicy prod")]
 
 
 def test_objects_that_name_clusters_do_not_count():
