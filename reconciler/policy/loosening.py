@@ -85,7 +85,7 @@ def loosened(
     """What becomes looser, the certain ones first, then by path. `now_seconds` (Unix time) says which holds have ended.
     `cluster_groups` are those of the cluster whose documents or tiers differ; without them a cluster is not known."""
     tiers = {tier.name for side in (before, after) for tier in side.policy.tiers if _bounds_nodes(tier)}
-    own = _judged(*(_policy_values(side.policy) | _tier_values(side.policy, tiers) for side in (before, after)))
+    own = tuple(_judged(*(_policy_values(side.policy) | _tier_values(side.policy, tiers) for side in (before, after))))
     values = [Loosened(path=path, before=old, after=new, certain=sure) for path, old, new, sure in own]
     together: dict[tuple[str, str, str, bool], list[str]] = {}
     for name, old_group, new_group in [*_pairs(before, after), *_discovered(before.policy, after.policy)]:
@@ -100,7 +100,8 @@ def loosened(
         ):
             names = together.setdefault(change, [])
             names += [] if one.name in names else [one.name]
-    for (path, old, new, sure), names in together.items():
+    # Groups that take a value of the policy loosen with it.
+    for (path, old, new, sure), names in ((change, names) for change, names in together.items() if change not in own):
         known = tuple(name for name in names if name)
         values.append(Loosened(path=path, before=old, after=new, certain=sure, groups=known, discovered=len(known) < len(names)))
     return tuple(sorted(values, key=lambda one: (not one.certain, one)))

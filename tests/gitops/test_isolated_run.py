@@ -85,7 +85,9 @@ def test_output_above_the_bound_is_no_output(monkeypatch: pytest.MonkeyPatch, en
     line, lines = "x" * 1023, 4 * 1024
     monkeypatch.setattr(isolated_run, "BOUNDS", msgspec.structs.replace(isolated_run.BOUNDS, output_bytes=2 << 20))
     script = f"trap '' XFSZ; for ((i = 0; i < {lines}; i++)); do echo {line}; done 2>said; {end}"
-    with pytest.raises(IsolatedRunError, match=r"^its output reaches the bound of 2 MiB; split it into smaller charts or kustomizations$"):
+    with pytest.raises(
+        IsolatedRunError, match=r"^its output reaches the bound of 2 MiB; split it into smaller charts or kustomizations$"
+    ):
         output(script)
     monkeypatch.setattr(isolated_run, "BOUNDS", msgspec.structs.replace(isolated_run.BOUNDS, output_bytes=(4 << 20) + 1))
     assert len(output(script.removesuffix(end) + "true")) == 4 << 20

@@ -179,6 +179,18 @@ def test_a_default_that_a_nearer_level_overrides_loosens_nothing() -> None:
     assert loosened(before, after, NOW) == ()
 
 
+@pytest.mark.parametrize(("key", "old", "new"), [("humanHoldTime", "1h", "1s"), ("mode", "Observe", "Enforce")])
+def test_a_value_of_the_policy_that_groups_take_is_one(key: str, old: str, new: str) -> None:
+    """Not one of the policy, and the same again of its groups. A group that loosens further is another one."""
+    before, after = (tree(policy=f"{key}: {value}") for value in (old, new))
+    policy = Loosened(path=key, before=old, after=new, certain=True)
+    assert loosened(before, after, NOW) == (policy,)
+    if key == "humanHoldTime":
+        of_group = Loosened(path=key, before="2h", after="1s", certain=True, groups=("spot-a",))
+        own = tree(policy=f"{key}: {old}", own=f"{key}: 2h")
+        assert loosened(own, after, NOW) == (policy, of_group)
+
+
 def test_a_hold_that_has_ended_is_none() -> None:
     """It was taken out of the file after its end: nothing is decided differently."""
     assert loosened(tree(own='hold: {reason: a, until: "2020-01-01T00:00:00Z"}'), tree(), NOW) == ()

@@ -60,7 +60,9 @@ def test_workloads_of_one_name(monkeypatch: pytest.MonkeyPatch) -> None:
         return whole(workload, suffix, *rest)
 
     monkeypatch.setattr(giving, "pod_row", counted)
-    body = "given: {cluster: x, workloads: [" + ", ".join(["{name: shop/web, replicas: 3}"] * 100) + "]}\nexpect: {pendingPods: 1}"
+    body = (
+        "given: {cluster: x, workloads: [" + ", ".join(["{name: shop/web, replicas: 3}"] * 100) + "]}\nexpect: {pendingPods: 1}"
+    )
     grown = given_world(one_test(body), 0, world(), policy(), START_SECONDS)
     assert made == [str(number) for number in range(1, 301)]
     assert len({pod.name for pod in grown.pods}) == len(world().pods) + 300

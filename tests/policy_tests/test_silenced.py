@@ -142,7 +142,9 @@ def _names_nothing(change: Path) -> None:
 
 
 @pytest.mark.parametrize("missing", [_no_snapshot, _names_nothing])
-def test_a_missing_snapshot_is_told_once(sides: Path, capsys: pytest.CaptureFixture[str], missing: Callable[[Path], None]) -> None:
+def test_a_missing_snapshot_is_told_once(
+    sides: Path, capsys: pytest.CaptureFixture[str], missing: Callable[[Path], None]
+) -> None:
     """The tests are not run, which fails. That they do not judge as before needs no second sentence."""
     missing(sides / "change")
     code, found, document = lost(capsys)

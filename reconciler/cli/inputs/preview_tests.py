@@ -67,7 +67,9 @@ class ChangeTests(msgspec.Struct, frozen=True, kw_only=True):
             for test in spec.tests:
                 given = test.given.on(spec.given)
                 if fleet or given.clusters is None:
-                    essence = msgspec.json.encode((spec.policy_name or name if fleet else "", given, test.expect), enc_hook=_parts)
+                    essence = msgspec.json.encode(
+                        (spec.policy_name or name if fleet else "", given, test.expect), enc_hook=_parts
+                    )
                     place = file, text.value.metadata.name, test.name
                     paths = tuple(_given_paths(source, given))
                     if paths not in digests:

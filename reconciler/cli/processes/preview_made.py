@@ -108,13 +108,13 @@ def tested(preview: "Preview", before: "Side", after: "Side", policy: "PolicySet
     same = [one for one in before.sets if one.policy.name not in names] if earlier is None else [earlier]
     known = tuple(text for one in same for text in before.tests.about(one))
     asked = Asked(policy=lambda *_: policy, today=lambda *_: earlier, review=True)
-    run = tests_of_change(before, after, (known, texts), PolicyTestRunner(after.tests.files, asked), None)
+    run = tests_of_change(before, after, (known, texts), PolicyTestRunner(after.tests.files, asked), None, ("", ""))
     return preview if run is None else msgspec.structs.replace(preview, tests=run)
 
 
 def tests_of_change(
     before: "Side", after: "Side", sides: "tuple[Sequence[PolicyTestText], Sequence[PolicyTestText]]",
-    runner: "PolicyTestRunner", in_clusters: "Sequence[CaseResult] | None", names: tuple[str, str] = ("", ""),
+    runner: "PolicyTestRunner", in_clusters: "Sequence[CaseResult] | None", names: tuple[str, str],
 ) -> "PolicyTestRun | None":  # fmt: skip
     """The policy tests of `sides`: those that judge the policy on main, and those that do in this PR, which run. None: there is
     nothing to tell. `in_clusters` are results in a fleet that the runner has already. `names` are those of the one policy that
