@@ -9,6 +9,7 @@ import msgspec
 
 import reconciler
 from docs.generator.table import code, table
+from reconciler.decisions.removal.keeps import KEEPS
 from reconciler.plan.plan import ActionKind, NodeState, OwnerState, PodOutcome
 from reconciler.plan.reason import Because
 
@@ -35,11 +36,16 @@ def reasons_page() -> str:
     text = (
         "# Reasons\n\nEverything in a plan has a reason: a stable code, a sentence and the numbers in it "
         "(`reasons[].data` of `-o json`). The codes "
-        "of mistakes in policies are in the [reference of policies](policy.md).\n\n"
+        "of mistakes in policies are in the [reference of policies](policy.md). The third column says how it ends that a node is "
+        "kept.\n\n"
     )
+    ends: dict[type[Because], str] = {keep.reason: keep.ends.value for keep in KEEPS}
     text += table(
-        ["code", "when", "numbers"],
-        ((f"{anchor}{code(one.code)}", _when(one), ", ".join(map(code, _numbers(one)))) for anchor, one in _anchored()),
+        ["code", "when", "ends", "numbers"],
+        (
+            (f"{anchor}{code(one.code)}", _when(one), ends.get(one, ""), ", ".join(map(code, _numbers(one))))
+            for anchor, one in _anchored()
+        ),
     )
     for kind, title in _WORDS.items():
         text += f"\n## {title}\n\n" + ", ".join(code(str(member)) for member in kind) + "\n"

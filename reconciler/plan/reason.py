@@ -24,7 +24,7 @@ class Reason(msgspec.Struct, frozen=True, order=True, gc=False):
 class Blocker(msgspec.Struct, frozen=True, kw_only=True, rename="camel", gc=False):
     """Something that keeps a node: a pod (`namespace/name`) or, with an empty pod, the node or group itself.
 
-    Code, message and data are those of a reason (`Because.blocker` makes it).
+    Code, message and data are those of a reason (`KeepsNode.blocker` makes it).
     """
 
     code: str
@@ -37,13 +37,11 @@ class Because(msgspec.Struct, frozen=True, kw_only=True):
     """The ancestor of all reason types: one subclass per code, its fields the numbers, `sentence` the words.
 
     Subclasses set `code` (PascalCase, never renamed once released) and a `template` with `{field}` places, or override `sentence`
-    if the words depend on the fields. A place with a noun counts it: `{pods:pod}` is `1 pod` or `2 pods`. Of a reason that keeps
-    a node, `for_the_loop_only` says that it does not matter to a person who drains the node by hand.
+    if the words depend on the fields. A place with a noun counts it: `{pods:pod}` is `1 pod` or `2 pods`.
     """
 
     code: ClassVar[str] = ""
     template: ClassVar[str] = ""
-    for_the_loop_only: ClassVar[bool] = False
 
     def sentence(self) -> str:
         """The reason in one sentence, without a full stop."""
@@ -55,12 +53,16 @@ class Because(msgspec.Struct, frozen=True, kw_only=True):
         """The value to put into a plan."""
         return Reason(self.code, self.sentence(), self._data())
 
+    def _data(self) -> dict[str, Scalar]:
+        return {key: getattr(self, name) for name, key in _keys(type(self))}
+
+
+class KeepsNode(Because, frozen=True, kw_only=True):
+    """A reason why a node stays. Each has a row in the table of `decisions.removal.keeps`."""
+
     def blocker(self, pod: str = "") -> Blocker:
         """The value to put into the line of a node that stays for this reason; `pod` (`namespace/name`) if a pod keeps it."""
         return Blocker(code=self.code, pod=pod, message=self.sentence(), data=self._data())
-
-    def _data(self) -> dict[str, Scalar]:
-        return {key: getattr(self, name) for name, key in _keys(type(self))}
 
 
 class _CountingFormatter(Formatter):

@@ -9,8 +9,8 @@ from reconciler.cluster.nodes.node import NodeShape
 from reconciler.cluster.target import TargetRef
 from reconciler.decisions.demand.pending import Served
 from reconciler.decisions.draft import Draft, GroupDraft
-from reconciler.decisions.reasons.kept_nodes import KeptByShare
 from reconciler.decisions.removal.budgets import allows_none
+from reconciler.decisions.removal.keeps import ENDING_WITH_REMOVALS
 from reconciler.decisions.removal.scale_down import Judged
 from reconciler.decisions.situation.lead_times import expectation, overdue_after_seconds
 from reconciler.decisions.situation.request_clocks import requested_seconds, unmade_clocks
@@ -69,8 +69,9 @@ def foreseen(
     waiting = [entry for entry in leaving.values() if entry.why is None]
     if waiting and (halted or _forbids(draft.policy)):
         return None
-    # The first of them to leave may let nodes go that a share keeps now, and these would wait for their own time.
-    if waiting and any(blocker.code == KeptByShare.code for entry in judged.values() for blocker in entry.blockers):
+    # The first of them to leave may let others go, and these would wait for their own time.
+    staying = (blocker.code for entry in judged.values() if not entry.safe for blocker in entry.blockers)
+    if waiting and not ENDING_WITH_REMOVALS.isdisjoint(staying):
         return None
     # Where a pod is awaited, its age counts, and a pod that moved is young again.
     if any(entry.candidate.awaited for entry in waiting):

@@ -1,11 +1,11 @@
 """Reasons why a pod keeps its node: one type for each drain rule, and for disruption budgets."""
 
-from reconciler.plan.reason import Because
+from reconciler.plan.reason import KeepsNode
 from reconciler.values.duration import duration_text
 from reconciler.values.plural import count_text
 
 
-class NotSafeToEvict(Because, frozen=True, kw_only=True):
+class NotSafeToEvict(KeepsNode, frozen=True, kw_only=True):
     """The pod's annotation forbids its eviction."""
 
     code = "NotSafeToEvict"
@@ -13,7 +13,7 @@ class NotSafeToEvict(Because, frozen=True, kw_only=True):
     template = 'annotation cluster-autoscaler.kubernetes.io/safe-to-evict is "false"'
 
 
-class OnCompletion(Because, frozen=True, kw_only=True):
+class OnCompletion(KeepsNode, frozen=True, kw_only=True):
     """The pod's annotation delays its eviction until the pod ends."""
 
     code = "OnCompletion"
@@ -21,7 +21,7 @@ class OnCompletion(Because, frozen=True, kw_only=True):
     template = 'annotation safe-to-evict is "on-completion": the node stays until the pod ends'
 
 
-class DoNotDisrupt(Because, frozen=True, kw_only=True):
+class DoNotDisrupt(KeepsNode, frozen=True, kw_only=True):
     """An annotation of the pod or node forbids its disruption, up to `until`. If that is empty, it has no end."""
 
     code = "DoNotDisrupt"
@@ -35,7 +35,7 @@ class DoNotDisrupt(Because, frozen=True, kw_only=True):
         )
 
 
-class DoNotDisruptUnreadable(Because, frozen=True, kw_only=True):
+class DoNotDisruptUnreadable(KeepsNode, frozen=True, kw_only=True):
     """An annotation that may forbid a disruption has a value that nobody understands, so it does."""
 
     code = "DoNotDisruptUnreadable"
@@ -45,7 +45,7 @@ class DoNotDisruptUnreadable(Because, frozen=True, kw_only=True):
     template = 'annotation {annotation} is "{value}", not true, false, a duration or an instant: it holds without an end'
 
 
-class JobRunning(Because, frozen=True, kw_only=True):
+class JobRunning(KeepsNode, frozen=True, kw_only=True):
     """The pod of a Job has not finished, and `drain.jobs` is Block."""
 
     code = "JobRunning"
@@ -54,7 +54,7 @@ class JobRunning(Because, frozen=True, kw_only=True):
     template = "it is a pod of Job {job}, and drain.jobs is Block"
 
 
-class JobAwaited(Because, frozen=True, kw_only=True):
+class JobAwaited(KeepsNode, frozen=True, kw_only=True):
     """The pod of a Job has not finished, and `drain.jobs` is Wait. It is awaited up to `until`; if that is empty, without an end
     (`drain.maxPodAge`)."""
 
@@ -68,7 +68,7 @@ class JobAwaited(Because, frozen=True, kw_only=True):
         return f"the node waits until this pod of Job {self.job} has finished{bound}"
 
 
-class Unreplicated(Because, frozen=True, kw_only=True):
+class Unreplicated(KeepsNode, frozen=True, kw_only=True):
     """The pod has no controller (`drain.unreplicated`)."""
 
     code = "Unreplicated"
@@ -76,7 +76,7 @@ class Unreplicated(Because, frozen=True, kw_only=True):
     template = "it has no controller that would recreate it"
 
 
-class CustomController(Because, frozen=True, kw_only=True):
+class CustomController(KeepsNode, frozen=True, kw_only=True):
     """The pod's controller has a kind that the drain rules do not know (`drain.customControllers`)."""
 
     code = "CustomController"
@@ -85,7 +85,7 @@ class CustomController(Because, frozen=True, kw_only=True):
     template = "its controller is a {kind}, a kind that the drain rules do not know"
 
 
-class ControllerUnknown(Because, frozen=True, kw_only=True):
+class ControllerUnknown(KeepsNode, frozen=True, kw_only=True):
     """The snapshot lacks controllers of this kind, so the pod's controller may be gone."""
 
     code = "ControllerUnknown"
@@ -95,7 +95,7 @@ class ControllerUnknown(Because, frozen=True, kw_only=True):
     template = "the snapshot has no {kind} objects, so its controller {name} may be gone"
 
 
-class ControllerNotFound(Because, frozen=True, kw_only=True):
+class ControllerNotFound(KeepsNode, frozen=True, kw_only=True):
     """The pod's controller is gone."""
 
     code = "ControllerNotFound"
@@ -105,7 +105,7 @@ class ControllerNotFound(Because, frozen=True, kw_only=True):
     template = "its controller {kind} {name} is gone"
 
 
-class MinReplicas(Because, frozen=True, kw_only=True):
+class MinReplicas(KeepsNode, frozen=True, kw_only=True):
     """The pod's controller runs fewer replicas than `drain.minReplicas`."""
 
     code = "MinReplicas"
@@ -119,7 +119,7 @@ class MinReplicas(Because, frozen=True, kw_only=True):
         return f"{self.kind} {self.name} has {count_text(self.replicas, 'replica')}, fewer than {self.least}"
 
 
-class SystemPod(Because, frozen=True, kw_only=True):
+class SystemPod(KeepsNode, frozen=True, kw_only=True):
     """A kube-system pod has no PodDisruptionBudget. If `timeoutSeconds` is null, its age does not matter."""
 
     code = "SystemPod"
@@ -131,7 +131,7 @@ class SystemPod(Because, frozen=True, kw_only=True):
         return f"kube-system pod without a PodDisruptionBudget{until}"
 
 
-class LocalStorage(Because, frozen=True, kw_only=True):
+class LocalStorage(KeepsNode, frozen=True, kw_only=True):
     """The pod has local volumes that are not declared safe to lose. The first ones are named, the others counted."""
 
     code = "LocalStorage"
@@ -144,7 +144,7 @@ class LocalStorage(Because, frozen=True, kw_only=True):
         return f"local storage would be lost: volume {', '.join(self.volumes)}{more}"
 
 
-class BlockedNamespace(Because, frozen=True, kw_only=True):
+class BlockedNamespace(KeepsNode, frozen=True, kw_only=True):
     """The policy never drains pods of this namespace."""
 
     code = "BlockedNamespace"
@@ -153,7 +153,7 @@ class BlockedNamespace(Because, frozen=True, kw_only=True):
     template = "drain.blockedNamespaces names {namespace}"
 
 
-class PodNotModelled(Because, frozen=True, kw_only=True):
+class PodNotModelled(KeepsNode, frozen=True, kw_only=True):
     """The pod uses a scheduling feature that is not modelled."""
 
     code = "NotModelled"
@@ -162,7 +162,7 @@ class PodNotModelled(Because, frozen=True, kw_only=True):
     template = "it uses {feature}, which is not modelled, so no other node is known to fit"
 
 
-class SeveralPdbs(Because, frozen=True, kw_only=True):
+class SeveralPdbs(KeepsNode, frozen=True, kw_only=True):
     """Several PodDisruptionBudgets cover the pod. The eviction API returns an error (measured on kube-apiserver 1.36)."""
 
     code = "SeveralPdbs"
@@ -173,7 +173,7 @@ class SeveralPdbs(Because, frozen=True, kw_only=True):
         return f"several PodDisruptionBudgets cover it ({', '.join(self.budgets)}), and the eviction API rejects that"
 
 
-class NotEnoughPdb(Because, frozen=True, kw_only=True):
+class NotEnoughPdb(KeepsNode, frozen=True, kw_only=True):
     """A PodDisruptionBudget allows fewer evictions than the drain needs."""
 
     code = "NotEnoughPdb"

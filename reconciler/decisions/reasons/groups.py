@@ -2,7 +2,7 @@
 
 from reconciler.decisions.reasons.nodes import moved_text
 from reconciler.plan.approvals import WAITS_FOR_APPROVAL
-from reconciler.plan.reason import Because
+from reconciler.plan.reason import Because, KeepsNode
 from reconciler.values.duration import duration_text
 from reconciler.values.plural import count_text
 
@@ -88,7 +88,7 @@ class MixedShapes(Because, frozen=True, kw_only=True):
     template = "its nodes have {shapes:size} ({differs}): a new one is assumed to offer the least of each resource"
 
 
-class CoolDown(Because, frozen=True, kw_only=True):
+class CoolDown(KeepsNode, frozen=True, kw_only=True):
     """Removals wait after an event. `until` is empty if this plan is that event."""
 
     code = "CoolDown"
@@ -102,11 +102,10 @@ class CoolDown(Because, frozen=True, kw_only=True):
         return f"{wait}, until {self.until}" if self.until else wait
 
 
-class RolloutInProgress(Because, frozen=True, kw_only=True):
+class RolloutInProgress(KeepsNode, frozen=True, kw_only=True):
     """An older revision of the target still has machines."""
 
     code = "RolloutInProgress"
-    for_the_loop_only = True
     group: str
 
     template = "{group} is rolling out a new revision"

@@ -1,6 +1,6 @@
 """Reasons about the owner of a target's replicas."""
 
-from reconciler.plan.reason import Because
+from reconciler.plan.reason import Because, KeepsNode
 from reconciler.values.plural import count_text
 
 
@@ -8,7 +8,6 @@ class GroupHeld(Because, frozen=True, kw_only=True):
     """The group must not be changed: it has another owner, or a hold is in force."""
 
     code = "GroupHeld"
-    for_the_loop_only = True
     group: str
     why: str
 
@@ -50,7 +49,7 @@ class Conflict(Because, frozen=True, kw_only=True):
         return f"{text}; after {self.hold_at} times writes stop"
 
 
-class WriteDenied(Because, frozen=True, kw_only=True):
+class WriteDenied(KeepsNode, frozen=True, kw_only=True):
     """The platform denies a write of this plan. `what` is growth or removal."""
 
     code = "WriteDenied"

@@ -1,42 +1,24 @@
 """Which nodes could leave at all: how they are used, and what keeps them whatever happens elsewhere."""
 
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 
 import msgspec
 
-from reconciler.cluster.target import Machine
 from reconciler.cluster.world import World
 from reconciler.decisions.draft import Draft, GroupDraft
-from reconciler.decisions.groups.group import EffectiveGroup
-from reconciler.decisions.platform_rules import rules_of
-from reconciler.decisions.reasons.groups import RolloutInProgress
-from reconciler.decisions.reasons.kept_nodes import (
-    DelayDeletion,
-    KeptByHold,
-    MachineMarked,
-    NodeLeaving,
-    NodeNotStarted,
-    NotManaged,
-    NotSelectable,
-    NotUnderutilized,
-    ScaleDownDisabled,
-    ScaleDownDisabledAnnotation,
-    TargetKeepsNodes,
-)
+from reconciler.decisions.reasons.kept_nodes import NotManaged
 from reconciler.decisions.removal.device_load import device_shares
 from reconciler.decisions.removal.do_not_disrupt import NO_HOLDS, Holds, disruption_holds
 from reconciler.decisions.removal.drain import DisruptionLedger
+from reconciler.decisions.removal.keeps import OF_NODES, PLAN, NodeAsked, NodeLeaving, NotUnderutilized, kept
 from reconciler.decisions.removal.load import NodeLoad, NodeLoads, last_end
 from reconciler.decisions.removal.utilization import ignored_pods, requests_of, threshold_percent, utilization_permille
 from reconciler.decisions.situation.backoff import REMOVAL, denied_now
 from reconciler.decisions.situation.group_situation import leaving_taint
 from reconciler.plan.plan import NodeState
-from reconciler.plan.reason import Because, Blocker
-from reconciler.policy.documents import RemovalReason, Toggle
+from reconciler.plan.reason import Blocker
+from reconciler.policy.documents import RemovalReason
 
-SCALE_DOWN_DISABLED = "cluster-autoscaler.kubernetes.io/scale-down-disabled"
-DELAY_DELETION_PREFIX = "delay-deletion.cluster-autoscaler.kubernetes.io/"
 _NOT_MANAGED = NotManaged().blocker()
 
 
@@ -122,7 +104,6 @@ def _look_at(draft: Draft, load: NodeLoad, devices: Mapping[str, int], index: in
         state = NodeState.UNDERUTILIZED
     own = _own_blockers(draft, group, index, state, utilization, used=reason is None and not above_max)
     held = NO_HOLDS if group is None else node_holds(world, index, draft.now_seconds)
-    own += [because.blocker() for because in held.lasting]
     awaited = (*(because.blocker() for because in held.ending), *load.awaited)
     ends = [held.until_seconds] * bool(held.ending) + [load.until_seconds] * bool(load.awaited)
     return Candidate(
@@ -135,7 +116,7 @@ def _look_at(draft: Draft, load: NodeLoad, devices: Mapping[str, int], index: in
         moving=load.moving,
         evicted=load.evicted,
         pods=load.pods,
-        blockers=(*own, *load.blockers),
+        blockers=(*own, *(because.blocker() for because in held.lasting), *load.blockers),
         awaited=awaited,
         until_seconds=last_end(ends),
     )
@@ -158,28 +139,27 @@ def _reason(
 
 
 def _own_blockers(
-    draft: Draft,
-    group: GroupDraft | None,
-    index: int,
-    state: NodeState,
-    utilization: int | None,
-    *,
-    used: bool,
-) -> list[Blocker]:
+    draft: Draft, group: GroupDraft | None, index: int, state: NodeState, utilization: int | None, *, used: bool
+) -> tuple[Blocker, ...]:
     """What keeps the node itself, before any pod."""
     if group is None:
-        return [_NOT_MANAGED]
-    reasons = keepers(draft.world, group.group, group.held_why, index, group.situation.marked)
-    if (denied := denied_now(draft.memory, REMOVAL, str(group.group.target), draft.now_seconds)) is not None:
-        reasons.append(denied)
-    if state is NodeState.LEAVING:
-        reasons.append(_leaving(draft, index))
-    elif state is NodeState.NOT_STARTED:
-        reasons.append(NodeNotStarted())
-    elif used:
+        return (_NOT_MANAGED,)
+    busy, percent = used and state not in (NodeState.LEAVING, NodeState.NOT_STARTED), 0
+    if busy:
         percent = threshold_percent(group.group, draft.world.node_shapes[draft.world.nodes[index].shape])
-        return [*(reason.blocker() for reason in reasons), _not_underutilized(utilization, percent)]
-    return [reason.blocker() for reason in reasons]
+    asked = NodeAsked(
+        world=draft.world,
+        group=group.group,
+        index=index,
+        held_why=group.held_why,
+        marked=group.situation.marked,
+        annotations=dict(draft.world.nodes[index].annotations),
+        denied=denied_now(draft.memory, REMOVAL, str(group.group.target), draft.now_seconds),
+        leaving=_leaving(draft, index) if state is NodeState.LEAVING else None,
+        starting=state is NodeState.NOT_STARTED,
+        used=NotUnderutilized(utilization_permille=utilization, threshold_percent=percent) if busy else None,
+    )
+    return tuple(kept(OF_NODES, PLAN, asked))
 
 
 def _leaving(draft: Draft, index: int) -> NodeLeaving:
@@ -190,42 +170,7 @@ def _leaving(draft: Draft, index: int) -> NodeLeaving:
     return NodeLeaving() if sure or not taint else NodeLeaving(node=node.name, taint=taint)
 
 
-@lru_cache(maxsize=4096)
-def _not_underutilized(utilization: int | None, percent: int) -> Blocker:
-    """Most nodes of a large cluster carry it, with few different figures."""
-    return NotUnderutilized(utilization_permille=utilization, threshold_percent=percent).blocker()
-
-
 def node_holds(world: World, index: int, now_seconds: int) -> Holds:
     """What the node's own annotations say about its disruption. Durations count from its creation."""
     node = world.nodes[index]
     return disruption_holds(node.annotations, node.created_seconds, now_seconds) if node.annotations else NO_HOLDS
-
-
-def keepers(world: World, group: EffectiveGroup, held_why: str, index: int, marked: tuple[Machine, ...] = ()) -> list[Because]:
-    """What keeps a node of a group, whatever runs on it. That is a hold (`held_why`, empty for none), settings of the group, its
-    target, or annotations of the node. The platform would delete `marked` machines instead."""
-    reasons: list[Because] = []
-    if held_why:
-        reasons.append(KeptByHold(why=held_why))
-    if group.scale_down.mode is Toggle.DISABLED:
-        reasons.append(ScaleDownDisabled(group=group.name))
-    if group.facts is not None and group.facts.rolling_out:
-        reasons.append(RolloutInProgress(group=group.name))
-    if group.facts is not None and group.facts.keeps_nodes and world.nodes[index].name not in group.facts.keeps_nodes_but:
-        reasons.append(TargetKeepsNodes(why=group.facts.keeps_nodes))
-    if group.facts is not None and marked:
-        rules = rules_of(group.target.kind)
-        lift = rules.lifts_mark(group.facts, marked[0]) if rules is not None else ""
-        reasons.append(MachineMarked(machine=marked[0].name, node=marked[0].node, lift=lift))
-    if group.facts is not None and not group.facts.selectable and not group.platform_chooses:
-        reasons.append(NotSelectable(group=group.name, target=str(group.target)))
-    if not world.nodes[index].annotations:
-        return reasons
-    annotations = dict(world.nodes[index].annotations)
-    if annotations.get(SCALE_DOWN_DISABLED) == "true":
-        reasons.append(ScaleDownDisabledAnnotation(annotation=SCALE_DOWN_DISABLED))
-    delays = sorted(key for key in annotations if key.startswith(DELAY_DELETION_PREFIX))
-    if delays:
-        reasons.append(DelayDeletion(annotation=delays[0]))
-    return reasons

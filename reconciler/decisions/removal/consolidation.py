@@ -26,6 +26,7 @@ from reconciler.decisions.memory import Memory, Replacement, TierState
 from reconciler.decisions.reasons.groups import CouldBeReplaced, CouldReturn
 from reconciler.decisions.reasons.nodes import ReplacementsNotExamined
 from reconciler.decisions.removal.candidates import Candidate
+from reconciler.decisions.removal.keeps import SEARCH, codes_asked_by
 from reconciler.decisions.removal.last_timer import Timer
 from reconciler.decisions.removal.scale_down import Judged, Removals
 from reconciler.decisions.situation.backoff import failed_again, return_rule, return_wait_seconds
@@ -44,8 +45,6 @@ YOUNG_SECONDS = 3600
 """A pod younger than this starts again within the hour, so that it counts twice."""
 MOST_REPLACEMENTS = 5
 _WORK = "the work budget of the plan"
-# What a plan says of a node that has to stay unless something is bought for it.
-_FOR_LACK_OF_ROOM = frozenset({"NotUnderutilized", "NoPlaceToMove", "SameDemand", "KeptByShare"})
 
 
 class ReturnTier(msgspec.Struct, frozen=True, kw_only=True):
@@ -346,7 +345,7 @@ def _stays_for_lack_of_room(entry: Judged) -> bool:
         return False
     if candidate.state not in (NodeState.IN_USE, NodeState.UNDERUTILIZED):
         return False
-    return {blocker.code for blocker in entry.blockers} <= _FOR_LACK_OF_ROOM
+    return codes_asked_by(SEARCH).isdisjoint(blocker.code for blocker in entry.blockers)
 
 
 def _removable(group: GroupDraft) -> int:

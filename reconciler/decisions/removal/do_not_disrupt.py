@@ -13,7 +13,7 @@ import msgspec
 
 from reconciler.cluster.wire.pod import DO_NOT_DISRUPT, KARPENTER_DO_NOT_DISRUPT
 from reconciler.decisions.reasons.drain_rules import DoNotDisrupt, DoNotDisruptUnreadable
-from reconciler.plan.reason import Because
+from reconciler.plan.reason import KeepsNode
 from reconciler.values.duration import DurationError, exact_seconds
 from reconciler.values.instant import InstantError, instant_text, parse_instant
 
@@ -26,8 +26,8 @@ class Holds(msgspec.Struct, frozen=True, kw_only=True):
     """What the annotations of one object say now. `ending` are those with an end, the last of them at `until_seconds` (Unix
     time)."""
 
-    lasting: tuple[Because, ...] = ()
-    ending: tuple[Because, ...] = ()
+    lasting: tuple[KeepsNode, ...] = ()
+    ending: tuple[KeepsNode, ...] = ()
     until_seconds: int | None = None
 
 
@@ -36,8 +36,8 @@ NO_HOLDS = Holds()
 
 def disruption_holds(annotations: Iterable[tuple[str, str]], started_seconds: int, now_seconds: int) -> Holds:
     """The holds of an object that began to run at `started_seconds`, from which durations count. Both are Unix time."""
-    lasting: list[Because] = []
-    ending: list[Because] = []
+    lasting: list[KeepsNode] = []
+    ending: list[KeepsNode] = []
     last: int | None = None
     for key, text in annotations:
         if key not in _ANNOTATIONS or text == "false":

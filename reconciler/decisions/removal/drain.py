@@ -35,7 +35,7 @@ from reconciler.decisions.reasons.drain_rules import (
     Unreplicated,
 )
 from reconciler.decisions.removal.do_not_disrupt import Holds, disruption_holds, ends_by_age
-from reconciler.plan.reason import Because
+from reconciler.plan.reason import KeepsNode
 from reconciler.policy.documents import BlockRule, DrainRules, JobRule
 from reconciler.values.instant import instant_text
 from reconciler.values.label_selector import selects
@@ -151,12 +151,12 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     anybody's doing, the last of them at `until_seconds` (None: nobody knows when)."""
 
     fate: Fate
-    rules: tuple[Because, ...] = ()
-    waits: tuple[Because, ...] = ()
+    rules: tuple[KeepsNode, ...] = ()
+    waits: tuple[KeepsNode, ...] = ()
     until_seconds: int | None = None
 
     @property
-    def keeps(self) -> tuple[Because, ...]:
+    def keeps(self) -> tuple[KeepsNode, ...]:
         """Every rule, those that end by themselves last."""
         return (*self.rules, *self.waits)
 
@@ -220,7 +220,7 @@ class DrainJudge:
     def _verdict(self, shape: int, traits: PodTraits, age_seconds: int, started_seconds: int) -> Verdict:
         if traits.mirror or traits.daemonset:
             return _STAYS
-        rules: list[Because] = []
+        rules: list[KeepsNode] = []
         if traits.safe_to_evict == "false":
             rules.append(NotSafeToEvict())
         if traits.safe_to_evict == "on-completion":
@@ -240,7 +240,7 @@ class DrainJudge:
             return self._awaited(job, started_seconds, tuple(rules), held)
         return Verdict(fate=Fate.MOVES, rules=tuple(rules), waits=held.ending, until_seconds=held.until_seconds)
 
-    def _awaited(self, job: str, started_seconds: int, rules: tuple[Because, ...], held: Holds) -> Verdict:
+    def _awaited(self, job: str, started_seconds: int, rules: tuple[KeepsNode, ...], held: Holds) -> Verdict:
         """A pod of a Job that a removal lets finish, up to `drain.maxPodAge`. Then it moves like others."""
         most = self._rules.max_pod_age_seconds
         if most is None:
@@ -251,7 +251,7 @@ class DrainJudge:
         waits = (*held.ending, JobAwaited(job=job, until=instant_text(until)))
         return Verdict(fate=Fate.MOVES, rules=rules, waits=waits, until_seconds=max(until, held.until_seconds or 0))
 
-    def _owner(self, traits: PodTraits) -> list[Because]:
+    def _owner(self, traits: PodTraits) -> list[KeepsNode]:
         owner = traits.controller
         if owner is None:
             if self._rules.unreplicated is BlockRule.BLOCK:
@@ -273,7 +273,7 @@ class DrainJudge:
             return [MinReplicas(kind=owner.kind, name=owner.name, replicas=controller.replicas, least=least)]
         return []
 
-    def _system(self, namespace: str, shape: int, age_seconds: int) -> list[Because]:
+    def _system(self, namespace: str, shape: int, age_seconds: int) -> list[KeepsNode]:
         if namespace != "kube-system" or self._rules.system_pods_without_pdb is BlockRule.ALLOW:
             return []
         if self._ledger.budgets_of(shape):
@@ -283,7 +283,7 @@ class DrainJudge:
             return []
         return [SystemPod(timeout_seconds=timeout)]
 
-    def _storage(self, traits: PodTraits) -> list[Because]:
+    def _storage(self, traits: PodTraits) -> list[KeepsNode]:
         if self._rules.local_storage is BlockRule.ALLOW:
             return []
         unsafe = traits.lost_volumes

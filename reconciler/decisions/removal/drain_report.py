@@ -6,7 +6,6 @@ current cluster.
 """
 
 from collections import defaultdict
-from functools import cache
 
 import msgspec
 
@@ -17,10 +16,11 @@ from reconciler.decisions.memory import Memory
 from reconciler.decisions.reasons.kept_nodes import NodeNotExamined, NoPlaceForSome
 from reconciler.decisions.removal.candidates import Candidate, look_at_nodes
 from reconciler.decisions.removal.drain import DisruptionLedger
+from reconciler.decisions.removal.keeps import ROLLOUT, codes_asked_by
 from reconciler.decisions.view import View
 from reconciler.decisions.work import Work
 from reconciler.plan.plan import NodeState
-from reconciler.plan.reason import Because, Blocker
+from reconciler.plan.reason import Blocker
 from reconciler.policy.documents import PolicySet
 from reconciler.values.money import price_text
 
@@ -185,15 +185,6 @@ def _without_requests(world: World) -> tuple[str, ...]:
     )
 
 
-@cache
-def _loop_only() -> frozenset[str]:
-    """Codes that keep a node for the loop alone: all reasons of the code say so of themselves."""
-    codes: dict[str, bool] = {}
-    for kind in Because.__subclasses__():
-        codes[kind.code] = codes.get(kind.code, True) and kind.for_the_loop_only
-    return frozenset(code for code, only in codes.items() if only)
-
-
 def keeps_from_draining(candidate: Candidate) -> tuple[Blocker, ...]:
     """What keeps the node from being drained by whomever, apart from room for its pods elsewhere."""
-    return tuple(blocker for blocker in candidate.keeps if blocker.code not in _loop_only())
+    return tuple(blocker for blocker in candidate.keeps if blocker.code in codes_asked_by(ROLLOUT))

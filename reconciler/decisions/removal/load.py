@@ -13,7 +13,7 @@ from reconciler.cluster.values.resources import Resources
 from reconciler.decisions.draft import Draft
 from reconciler.decisions.reasons.drain_rules import NotEnoughPdb, PodNotModelled, SeveralPdbs
 from reconciler.decisions.removal.drain import DisruptionLedger, DrainJudge, Fate, Verdict
-from reconciler.plan.reason import Because, Blocker
+from reconciler.plan.reason import Blocker, KeepsNode
 from reconciler.scheduling.kernels import loops
 
 
@@ -243,7 +243,7 @@ class NodeLoads:
             until_seconds=last_end(ends),
         )
 
-    def _named(self, on_node: list[int], index: int, count: int, rules: tuple[Because, ...]) -> list[Blocker]:
+    def _named(self, on_node: list[int], index: int, count: int, rules: tuple[KeepsNode, ...]) -> list[Blocker]:
         kind, pods = self._class_of(index), self._draft.world.pods
         alike = [index] if count == 1 else [i for i in on_node if self._class_of(i) == kind and i not in self._single]
         blockers = [rule.blocker() for rule in rules]

@@ -15,15 +15,12 @@ import msgspec
 
 from reconciler.cluster.nodes.node import ZONE_LABEL, NodeShape
 from reconciler.cluster.target import RolloutPace
-from reconciler.decisions.demand.pending import rejections
 from reconciler.decisions.draft import Draft, GroupDraft
 from reconciler.decisions.reasons.drain_rules import NotEnoughPdb
 from reconciler.decisions.reasons.groups import RolloutInProgress
 from reconciler.decisions.reasons.kept_nodes import (
     DisruptionBudgetUsedUp,
     NodeNotExamined,
-    NoPlaceToMove,
-    PlaceNotSafe,
     RemovalsHalted,
     ZoneBudgetUsedUp,
 )
@@ -34,6 +31,7 @@ from reconciler.decisions.removal.candidates import Candidate, look_at_nodes
 from reconciler.decisions.removal.drain import DisruptionLedger
 from reconciler.decisions.removal.drain_report import keeps_from_draining
 from reconciler.decisions.removal.scale_down import in_order
+from reconciler.decisions.removal.trial import Placed, Trials
 from reconciler.decisions.situation.lead_times import EXPECTS_FROM, learned
 from reconciler.decisions.situation.zone_order import Landing, ZoneOrder
 from reconciler.decisions.view import View
@@ -41,7 +39,7 @@ from reconciler.plan.plan import NodeState
 from reconciler.plan.reason import Because, Blocker
 from reconciler.plan.rollout import Bound, KeptNode, PacingBudget, Rollout, RolloutCost, RolloutTime, Wave
 from reconciler.policy.documents import RemovalReason
-from reconciler.scheduling.relocation import Moved, Places, crowded_out, lift
+from reconciler.scheduling.relocation import Places
 from reconciler.values.duration import duration_text
 from reconciler.values.instant import instant_text
 from reconciler.values.money import price_text
@@ -51,7 +49,6 @@ _REASON = RemovalReason.CONSOLIDATED
 """The reason whose budgets count: a rollout replaces nodes, as a `Replace` does."""
 _MOST_SPANS = 100
 _HOUR = 3600
-_SHAPES_EXPLAINED = 20
 
 
 def predict_rollout(view: View, name: str) -> Rollout:
@@ -210,9 +207,6 @@ def _allowed(draft: Draft, nodes: Sequence[int]) -> tuple[int, tuple[Bound, ...]
 
 # Wave by wave.
 
-_Placed = tuple[int, int, int]
-"""Node of the state, pod shape, number of pods."""
-
 
 class _Refused(msgspec.Struct, frozen=True):
     """A node whose pods have no place now, and why."""
@@ -241,7 +235,7 @@ class _Play:
         self._serve(self._others + [one.index for one in self._queue])
         self._graces = _graces(draft, free)
         self._drained: list[int] = []
-        self._explained: dict[int, str] = {}
+        self._trials = Trials(draft)
         self.start = _start_time(draft, group)
         self.waves: list[Wave] = []
         self.ahead: list[int] = []
@@ -382,47 +376,11 @@ class _Play:
         """Pods by shape, with those that came to the node since."""
         return dict(Counter(own) + self._received.get(node, Counter()))
 
-    def _move(self, one: Candidate, moving: Mapping[int, int], places: tuple[Places, Places]) -> list[_Placed] | Blocker:
-        """Where all pods of a node go, or what one of them lacks; then the state is as before. `places` are the nodes whose zone
-        is known, and all. Pods to which their zone matters come first, and go to the former."""
-        state, shapes = self._draft.state, self._draft.world.pod_shapes
-        order = sorted(moving, key=lambda shape: (-shapes[shape].requests.cpu_milli, shape))
-        minding = self._minding if self._uncertain else frozenset[int]()
+    def _move(self, one: Candidate, moving: Mapping[int, int], places: tuple[Places, Places]) -> list[Placed] | Blocker:
+        """`places` are the nodes whose zone is known, and all. Pods that mind their zone come first and go to the former."""
+        order, minding = self._trials.by_size(moving), self._minding if self._uncertain else frozenset[int]()
         parts = [shape for shape in order if shape in minding], [shape for shape in order if shape not in minding]
-        mark, kept = state.mark(), list[tuple[Places, Moved]]()
-        lift(state, one.index, moving)
-        for where, part in zip(places, parts, strict=True):
-            lifted, looked = state.mark(), where.looked
-            moved = where.fit(part, [moving[shape] for shape in part])
-            crowded = crowded_out(state, where, moved, moving, lifted) if moved.short is None and len(part) > 1 else None
-            self._draft.work.spend(where.looked - looked)
-            if moved.short is not None or crowded is not None:
-                blocker = self._no_place(one, moving, where, moved.short, crowded)
-                state.undo(mark)
-                return blocker
-            if len(part) > 1:
-                state.bind_list(moved.nodes, moved.shapes, moved.counts)
-            kept.append((where, moved))
-        for where, moved in kept:
-            where.keep(moved)
-        return [placed for _, moved in kept for placed in zip(moved.nodes, moved.shapes, moved.counts, strict=True)]
-
-    def _no_place(
-        self, one: Candidate, moving: Mapping[int, int], places: Places, short: int | None, crowded: int | None
-    ) -> Blocker:
-        """Why the pods of a shape have no place: there is none (`short`), or others of the node may take it first (`crowded`)."""
-        shape = short if short is not None else crowded or 0
-        pods, requests = self._draft.world.pods, self._draft.world.pod_shapes[shape].requests
-        key = next((pods.key(index) for index in one.pods if pods.shape[index] == shape), "")
-        size = {"cpu_milli": requests.cpu_milli, "memory_mib": requests.memory_bytes >> 20}
-        if short is None:
-            return PlaceNotSafe(pods=moving[shape], **size).blocker(key)
-        nodes = [node for node in places.order if node != one.index]
-        if shape not in self._explained and len(self._explained) < _SHAPES_EXPLAINED:
-            self._explained[shape] = ", ".join(rejections(self._draft, shape, nodes))
-        explained = self._explained.get(shape, "")
-        why = NoPlaceToMove(pods=moving[shape], nodes=len(nodes), bought_excluded=False, rejections=explained, **size)
-        return why.blocker(key)
+        return self._trials.move(one, moving, tuple(zip(places, parts, strict=True)))
 
 
 class _WaveDraft:
@@ -435,12 +393,12 @@ class _WaveDraft:
         self.refused: dict[int, _Refused] = {}
         self.receivers: set[int] = set()
         self.waits_for: set[str] = set()
-        self.moved: list[_Placed] = []
+        self.moved: list[Placed] = []
         self.pods = 0
         self.turns = 0
         self.drain_seconds = 0
 
-    def take(self, one: Candidate, moving: Mapping[int, int], placed: list[_Placed], turns: int, grace_seconds: int) -> None:
+    def take(self, one: Candidate, moving: Mapping[int, int], placed: list[Placed], turns: int, grace_seconds: int) -> None:
         """A node that leaves in this wave, its pods one after the other in so many turns."""
         self.taken.append(one)
         self.moved.extend(placed)

@@ -7,43 +7,41 @@ from operator import itemgetter
 import msgspec
 
 from reconciler.cluster.nodes.node import ZONE_LABEL
-from reconciler.cluster.world import World
-from reconciler.decisions.demand.pending import rejections
-from reconciler.decisions.demand.purchase import NOTHING, Bought, came_late
+from reconciler.decisions.demand.purchase import NOTHING, Bought
 from reconciler.decisions.draft import Draft, GroupDraft
 from reconciler.decisions.groups.group import OFF, balance_difference, ignored_labels
 from reconciler.decisions.reasons.kept_nodes import (
-    AtMinSize,
-    AwaitedByPods,
-    AwaitsReplacement,
     BudgetUsedUp,
-    GroupGrows,
-    GroupWithinMax,
     HeadroomElsewhere,
-    HeadroomNode,
-    KeptByLimitMin,
     NodeNotExamined,
-    NoPlaceToMove,
-    PlaceNotSafe,
-    ReceivesPods,
+    NotManaged,
     RemovalPaceReached,
     RemovalsHalted,
     ReplacesOthers,
-    SameDemand,
 )
 from reconciler.decisions.removal.approval_ceiling import ApprovalCeilings
 from reconciler.decisions.removal.budgets import BudgetLedger, budgeted, floor_of
 from reconciler.decisions.removal.candidates import Candidate
 from reconciler.decisions.removal.drain import DisruptionLedger
+from reconciler.decisions.removal.keeps import (
+    OF_REMOVALS,
+    PLAN,
+    SEARCH,
+    TAKEOVER,
+    Asker,
+    RemovalAsked,
+    SoFar,
+    codes_asked_by,
+    kept,
+)
 from reconciler.decisions.removal.kinds import KINDS, Leaving
 from reconciler.decisions.removal.last_timer import LastTimers, Timer
+from reconciler.decisions.removal.trial import Trials
 from reconciler.decisions.situation.takeovers import Takeover
 from reconciler.plan.plan import NodeState
 from reconciler.plan.reason import Because, Blocker
 from reconciler.policy.documents import RemovalReason
-from reconciler.scheduling.predicates.dynamic_resources import PLUGIN as DYNAMIC_RESOURCES
-from reconciler.scheduling.relocation import Moved, Places, crowded_out, lift
-from reconciler.values.instant import instant_text
+from reconciler.scheduling.relocation import Places
 
 # In which order nodes are examined for their removal, and where a plan goes on whose forerunner ran out of work.
 
@@ -131,11 +129,6 @@ def _families(draft: Draft) -> dict[int, int]:
     return families
 
 
-# Shapes of pods of which a plan says what rejects them on every other node.
-_NODES_EXPLAINED = 64
-_SHAPES_EXPLAINED = 64
-
-
 class Judged(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The end of one node's trial. `safe`: nothing but time, budgets or cool-downs keeps it. `why` is set when it leaves."""
 
@@ -163,22 +156,13 @@ class Removals:
         self._ceilings = ceilings
         self._ledger = ledger
         self.halted = halted
-        self._bought = bought
+        self._so_far = SoFar(draft=draft, bought=bought, receivers=set(draft.promised), floor=floor_of(draft))
         self._budgets = BudgetLedger(draft.policy.budgets, budgeted(draft), draft.now_seconds)
         self._timers = LastTimers(draft, self._budgets)
         managed = sum(len(group.situation.nodes) for group in draft.groups)
         self._pace = -(-managed * draft.policy.pace.max_removed_percent // 100)
-        self._gone: Counter[int] = Counter()
-        self._later: Counter[str] = Counter()
-        """By tier: nodes that may leave, but not in this plan. Until then they are nodes of all tiers."""
-        self._floor = floor_of(draft)
-        self._receivers = set(draft.promised)
-        self._rejections_of: dict[int, str] = {}
-        shapes = draft.world.pod_shapes
-        sizes = sorted(range(len(shapes)), key=lambda shape: (-shapes[shape].requests.cpu_milli, shape))
-        self._by_size = {shape: rank for rank, shape in enumerate(sizes)}
+        self._trials = Trials(draft)
         self._places = {False: Places(draft.state), True: Places(draft.state)}
-        self._waited_for = frozenset[int]()
         self._full = set[int]()
         """Pod shapes that no node with headroom has room for, whatever else moves: places are only taken."""
         self.stopped_at = ""
@@ -188,7 +172,7 @@ class Removals:
         self, candidates: tuple[Candidate, ...], waited_for: frozenset[int], under_way: tuple[Takeover, ...] = ()
     ) -> dict[int, Judged]:
         """Every node by index. `waited_for` are nodes that this plan counts on for pending pods."""
-        self._waited_for = waited_for
+        self._so_far.waited_for = waited_for
         apart = {index for one in under_way for index in (*one.sources, *one.takers)}
         ready = [c for c in candidates if not c.blockers and c.group is not None and c.index not in apart]
         order = in_order(self._draft, ready)
@@ -200,22 +184,25 @@ class Removals:
         others = [c.index for c in candidates if c.index not in first]
         every = [*others, *(c.index for c in reversed(order))]
         state = self._draft.state
-        self._places = {True: Places(state, every), False: Places(state, (i for i in every if i not in self._bought.nodes))}
+        self._places = {
+            True: Places(state, every),
+            False: Places(state, (i for i in every if i not in self._so_far.bought.nodes)),
+        }
         judged = {c.index: Judged(candidate=c, safe=False, blockers=c.keeps) for c in candidates}
         for one in under_way:
-            self._take_over(one, judged, waited_for)
+            self._take_over(one, judged)
         for candidate in order:
-            judged[candidate.index] = self._judge(candidate, waited_for)
+            judged[candidate.index] = self._judge(candidate)
         self.stopped_at = stopped_at(self._draft, order, {one.index: judged[one.index].blockers for one in order})
         return judged
 
-    def _judge(self, candidate: Candidate, waited_for: frozenset[int]) -> Judged:
+    def _judge(self, candidate: Candidate) -> Judged:
         group = candidate.group
         if group is None:
             return Judged(candidate=candidate, safe=False, blockers=candidate.keeps)
         above = self._excess(group) > 0 and candidate.reason is not RemovalReason.ENDING
         reason = RemovalReason.ABOVE_MAX if above else candidate.reason
-        blocker = self._bounds(candidate, group, reason, waited_for)
+        blocker = self._kept(PLAN, candidate, reason)
         # Without a known end, nobody knows which places are free then: the trial leaves nothing behind.
         endless = bool(candidate.awaited) and candidate.until_seconds is None
         if blocker is None and reason is not None:
@@ -241,10 +228,9 @@ class Removals:
 
     def keeps(self, candidate: Candidate, reason: RemovalReason) -> bool:
         """Whether its group, a limit or this very plan would keep a node from leaving after its replacement has come."""
-        group = candidate.group
-        return group is None or self._bounds(candidate, group, reason, self._waited_for) is not None
+        return self._kept(SEARCH, candidate, reason) is not None
 
-    def _take_over(self, one: Takeover, judged: dict[int, Judged], waited_for: frozenset[int]) -> None:
+    def _take_over(self, one: Takeover, judged: dict[int, Judged]) -> None:
         """The nodes of a replacement under way: drained onto the new node once it is there."""
         stays = ReplacesOthers(nodes=tuple(self._draft.world.nodes[index].name for index in one.sources)).blocker()
         for index in one.takers:
@@ -253,69 +239,29 @@ class Removals:
         for index in one.sources:
             candidate = judged[index].candidate
             group = candidate.group
-            own = tuple(blocker for blocker in candidate.keeps if blocker.code != "NotUnderutilized")
+            own = tuple(blocker for blocker in candidate.keeps if blocker.code in codes_asked_by(TAKEOVER))
             if group is None or own:
                 judged[index] = Judged(candidate=candidate, safe=False, blockers=own)
                 continue
-            blocker = self._bounds(candidate, group, one.replacement.reason, waited_for)
-            if not one.takers:
-                blocker = AwaitsReplacement(target=str(one.replacement.target)).blocker()
-            blocker = blocker or self._share_lost(one, group)
+            blocker = self._kept(TAKEOVER, candidate, one.replacement.reason, one)
             blocker = blocker or self._move_pods(candidate, one.replacement.reason, places)
             if blocker is not None:
                 judged[index] = Judged(candidate=candidate, safe=False, blockers=(blocker,))
                 continue
             judged[index] = self._when(candidate, group, one.replacement.reason, one)
 
-    def _share_lost(self, one: Takeover, group: GroupDraft) -> Blocker | None:
-        """What keeps a node of a replacement whose tier has less than its share by now, if the replacement takes from that."""
-        draft, tier = self._draft, group.group.tier
-        leaving = sum(1 for index in one.sources if draft.groups[draft.members.group_of[index]].group.tier == tier)
-        target = one.replacement.target
-        coming = any(str(other.group.target) == target and other.group.tier == tier for other in draft.groups)
-        if leaving <= coming:
-            return None
-        # It does not count since the replacement began.
-        draft.tier_shares.count(group.group)
-        kept = draft.tier_shares.keeps(group.group)
-        draft.tier_shares.count(group.group, -1)
-        return kept.blocker() if kept is not None else None
-
     def _excess(self, group: GroupDraft) -> int:
-        return group.situation.size - self._gone[group.position] - group.group.max_size
+        return group.situation.size - self._so_far.gone[group.position] - group.group.max_size
 
-    def _bounds(
-        self, candidate: Candidate, group: GroupDraft, reason: RemovalReason | None, waited_for: frozenset[int]
+    def _kept(
+        self, asker: Asker, one: Candidate, reason: RemovalReason | None, takeover: Takeover | None = None
     ) -> Blocker | None:
-        """What the group, a limit, or this very plan has against the removal."""
-        draft = self._draft
-        if reason is None:
-            return GroupWithinMax().blocker()
-        if candidate.index in waited_for:
-            return AwaitedByPods().blocker()
-        if candidate.index in self._receivers:
-            return ReceivesPods().blocker()
-        if group.desired > group.situation.current:
-            return GroupGrows(group=group.group.name).blocker()
-        since = self._bought.keeps(group.position, candidate.index)
-        if since is not None and KINDS[reason].saves and not came_late(draft, candidate.index):
-            return SameDemand(group=group.group.name, since=instant_text(since)).blocker()
-        if group.situation.size - self._gone[group.position] - 1 < group.group.min_size:
-            return AtMinSize(group=group.group.name, min=group.group.min_size).blocker()
-        if KINDS[reason].saves and (kept := draft.tier_shares.keeps(group.group, self._later[group.group.tier])) is not None:
-            return kept.blocker()
-        if candidate.index in draft.protected and KINDS[reason].keeps_headroom:
-            return HeadroomNode(
-                group=group.group.name,
-                buffer=draft.kept_for.get(candidate.index, ""),
-                request=draft.booked_for.get(candidate.index, ""),
-            ).blocker()
-        shape = draft.counted(candidate.index)
-        passed = self._floor.below_min(group.group, shape) if self._floor is not None else None
-        if passed is not None:
-            limit, resource = passed
-            return KeptByLimitMin(limit=limit.name, resource=resource).blocker()
-        return None
+        """What its group, a limit, or this very plan has against the removal."""
+        if one.group is None:
+            return NotManaged().blocker()
+        wanted, saves, keeps_headroom = (True, KINDS[reason].saves, KINDS[reason].keeps_headroom) if reason else (False,) * 3
+        asked = RemovalAsked(self._so_far, one.group, one.index, wanted, saves, keeps_headroom, takeover)
+        return next(kept(OF_REMOVALS, asker, asked), None)
 
     def _keep_headroom(self, candidate: Candidate, reason: RemovalReason) -> Blocker | None:
         """kube-scheduler does not know headroom and prefers empty nodes. Pods that fit there may move there, and the headroom
@@ -335,7 +281,7 @@ class Removals:
         self, candidate: Candidate, reason: RemovalReason, places: Places | None = None, *, only_tried: bool = False
     ) -> Blocker | None:
         """Find a place for every pod, all together. The places stay taken when all are found, unless it is `only_tried`."""
-        draft, state, moving = self._draft, self._draft.state, candidate.moving
+        draft, moving = self._draft, candidate.moving
         places = places or self._places[not KINDS[reason].saves]
         short = self._ledger.short(candidate.evicted)
         if short:
@@ -344,82 +290,21 @@ class Removals:
         draft.shares.book()
         if draft.work.exhausted or not draft.shares.over.isdisjoint(map(draft.namespace, moving)):
             return NOT_EXAMINED
-        order = sorted(moving, key=self._by_size.__getitem__)
-        mark, looked = state.mark(), places.looked
-        lift(state, candidate.index, moving)
-        lifted = state.mark()
-        moved = places.fit(order, [moving[shape] for shape in order])
-        blocker: Blocker | None = None
-        if moved.short is not None:
-            blocker = self._short_of(candidate, moved, places, reason, mark)
-        elif len(moving) > 1:
-            blocker = self._crowded_out(candidate, moved, places, lifted)
-            if blocker is None:
-                state.bind_list(moved.nodes, moved.shapes, moved.counts)
-            else:
-                state.undo(mark)
-        draft.work.spend(places.looked - looked)
-        if blocker is None and only_tried:
-            state.undo(mark)
-        elif blocker is None:
-            places.keep(moved)
+        excluded = KINDS[reason].saves and bool(self._so_far.bought.nodes)
+        parts = ((places, self._trials.by_size(moving)),)
+        moved = self._trials.move(candidate, moving, parts, bought_excluded=excluded, only_tried=only_tried)
+        if isinstance(moved, Blocker):
+            return moved
+        if not only_tried:
             self._ledger.take(candidate.evicted)
-            self._receivers.update(moved.nodes)
-        return blocker
-
-    def _short_of(self, candidate: Candidate, moved: Moved, places: Places, reason: RemovalReason, mark: int) -> Blocker:
-        """A shape of the node lacks a place; the state goes back to `mark`."""
-        state, shape = self._draft.state, moved.short or 0
-        rejections = self._rejections(shape, [node for node in places.order if node != candidate.index])
-        state.undo(mark)
-        # Nodes that follow ask again, and most of these places will still be full.
-        places.skip_full(shape)
-        others = len(places.order) - (candidate.index in places.order)
-        requests = self._draft.world.pod_shapes[shape].requests
-        why = NoPlaceToMove(
-            pods=candidate.moving[shape],
-            cpu_milli=requests.cpu_milli,
-            memory_mib=requests.memory_bytes >> 20,
-            nodes=others,
-            bought_excluded=KINDS[reason].saves and bool(self._bought.nodes),
-            rejections=rejections,
-        )
-        return why.blocker(_pod_of(self._draft.world, candidate, shape))
-
-    def _crowded_out(self, candidate: Candidate, moved: Moved, places: Places, lifted: int) -> Blocker | None:
-        """The reason for a shape whose place smaller pods of the node may take first; None where there is none."""
-        moving = candidate.moving
-        shape = crowded_out(self._draft.state, places, moved, moving, lifted)
-        if shape is None:
-            return None
-        requests = self._draft.world.pod_shapes[shape].requests
-        why = PlaceNotSafe(pods=moving[shape], cpu_milli=requests.cpu_milli, memory_mib=requests.memory_bytes >> 20)
-        return why.blocker(_pod_of(self._draft.world, candidate, shape))
-
-    def _rejections(self, shape: int, nodes: list[int]) -> str:
-        """Which rules say no, on how many nodes. Asking costs a look at every node, so a shape is asked about once, and only
-        the first shapes of a plan are."""
-        if shape not in self._rejections_of:
-            if len(self._rejections_of) >= _SHAPES_EXPLAINED:
-                return ""
-            counts = ", ".join(rejections(self._draft, shape, nodes))
-            example = self._device_rejection(shape, nodes)
-            self._rejections_of[shape] = f"{counts}; {example}" if example else counts
-        return self._rejections_of[shape]
-
-    def _device_rejection(self, shape: int, nodes: list[int]) -> str:
-        """What the devices of one of the nodes have against a pod of the shape, as an example."""
-        state = self._draft.state
-        if not state.asks_for_devices(shape):
-            return ""
-        said = ((node, one) for node in nodes[:_NODES_EXPLAINED] if not state.closed(node) for one in state.verdict(shape, node))
-        return next((f"{state.name(node)}: {one.message}" for node, one in said if one.plugin == DYNAMIC_RESOURCES), "")
+            self._so_far.receivers.update(node for node, _, _ in moved)
+        return None
 
     def _when(self, candidate: Candidate, group: GroupDraft, reason: RemovalReason, takeover: Takeover | None = None) -> Judged:
         draft = self._draft
-        self._gone[group.position] += 1
-        if self._floor is not None:
-            self._floor.count(group.group, draft.counted(candidate.index), -1)
+        self._so_far.gone[group.position] += 1
+        if self._so_far.floor is not None:
+            self._so_far.floor.count(group.group, draft.counted(candidate.index), -1)
         since = self._since(candidate)
         leaving = Leaving(draft=draft, group=group, candidate=candidate, since=since, takeover=takeover)
         due = max(KINDS[reason].due(leaving), candidate.until_seconds or 0)
@@ -429,7 +314,7 @@ class Removals:
             remembered = None if self.halted else since
             at = timer.at_seconds if blocker is timer.blocker else None
             blockers = (blocker, *candidate.awaited)
-            self._later[group.group.tier] += takeover is None
+            self._so_far.later[group.group.tier] += takeover is None
             return Judged(candidate=candidate, safe=True, blockers=blockers, unneeded_since=remembered, removable_at=at)
         self._budgets.take(reason, candidate.index)
         self._pace -= 1
@@ -448,7 +333,7 @@ class Removals:
     def last_timer(self, index: int, reason: RemovalReason, due: int, *, cools_down: bool) -> Timer:
         """What a node waits for last, which has left its group already in this plan; its own time ends when it is due."""
         group = self._draft.groups[self._draft.members.group_of[index]]
-        left = group.situation.size - self._gone[group.position]
+        left = group.situation.size - self._so_far.gone[group.position]
         return self._timers.last(group, index, reason, due, left, cools_down=cools_down)
 
     def _not_now(self, index: int, reason: RemovalReason, timer: Timer) -> Blocker | None:
@@ -463,7 +348,3 @@ class Removals:
             percent = self._draft.policy.pace.max_removed_percent
             return RemovalPaceReached(percent=percent).blocker()
         return None
-
-
-def _pod_of(world: World, candidate: Candidate, shape: int) -> str:
-    return next((world.pods.key(index) for index in candidate.pods if world.pods.shape[index] == shape), "")

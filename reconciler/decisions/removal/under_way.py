@@ -1,6 +1,7 @@
 """Removals that are about to be written, so that one which was begun is remembered though its writer ended right after."""
 
 from collections.abc import Iterable, Iterator
+from itertools import chain
 
 import msgspec
 
@@ -11,8 +12,9 @@ from reconciler.decisions.limits import LimitLedger, counted_shapes
 from reconciler.decisions.memory import Memory
 from reconciler.decisions.reasons.kept_nodes import BelowMinSize, GroupObserved, KeptByLimitMin
 from reconciler.decisions.removal.approval_ceiling import departed
-from reconciler.decisions.removal.candidates import keepers, node_holds
+from reconciler.decisions.removal.candidates import node_holds
 from reconciler.decisions.removal.drain import DisruptionLedger, DrainJudge
+from reconciler.decisions.removal.keeps import DRAIN, OF_NODES, NodeAsked, kept
 from reconciler.decisions.situation.group_situation import LEAVING_TAINTS
 from reconciler.decisions.view import View
 from reconciler.decisions.work import Work
@@ -121,9 +123,16 @@ def _group_says(view: View, index: int) -> Blocker | None:
     group = view.groups[position]
     if group.mode is Mode.OBSERVE:
         return GroupObserved(group=group.name).blocker()
+    asked = NodeAsked(
+        world=view.world,
+        group=group,
+        index=index,
+        held_why=view.held[position],
+        marked=view.situations[position].marked,
+        annotations=dict(view.world.nodes[index].annotations),
+    )
     held = node_holds(view.world, index, view.now_seconds)
-    own = [*keepers(view.world, group, view.held[position], index, view.situations[position].marked), *held.lasting, *held.ending]
-    return own[0].blocker() if own else None
+    return next(chain(kept(OF_NODES, DRAIN, asked), (why.blocker() for why in (*held.lasting, *held.ending))), None)
 
 
 def _pods_on(world: World, nodes: list[int]) -> dict[int, list[int]]:

@@ -286,8 +286,6 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         "targets and self._sources -> self._sources": "without groups to grow the best of none ends the loop",
         "targets and self._sources -> targets": "without nodes to replace nothing is saved, which ends the loop",
         "targets and self._sources -> targets or self._sources": "without either of them nothing is saved, which ends the loop",
-        "{blocker.code for blocker in entry.blockers} <= _FOR_LACK_OF_ROOM -> {blocker.code for blocker in "
-        "entry.blockers} < _FOR_LACK_OF_ROOM": ("no node has all of these blockers"),
         "source.group is None or source.group.group.mode is not target.group.mode -> "
         "source.group.group.mode is not target.group.mode": "all of these nodes are of groups",
         "group is None or free[group.position] <= 0 or draft.tier_shares.keeps(group.group) is not None -> "
@@ -333,12 +331,14 @@ EQUIVALENT: dict[str, dict[str, str]] = {
             "nodes with other pods go the long way, to the same end"
         ),
     },
+    "reconciler/decisions/removal/trial.py": {
+        "len(shapes) > 1 -> len(shapes) >= 1": "pods of one shape find the same places in whatever order",
+    },
     "reconciler/decisions/removal/scale_down.py": {
         "not c.blockers and c.group is not None and (c.index not in apart) -> not c.blockers and c.index not in apart": (
             "a node of no group has a blocker that says so"
         ),
         "group is None or own -> own": "a node of no group has a blocker that says so",
-        "moved.short or 0 -> moved.short": "asked only where a shape lacks a place",
         "node != candidate.index and any((state.fits(shape, node) for shape in shapes)) -> "
         "any((state.fits(shape, node) for shape in shapes))": (
             "a node that headroom stands on and that is little used was kept for that before"
@@ -348,7 +348,6 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         ),
         "blocker is None and reason is not None -> blocker is None": "without a reason there is a blocker",
         "blocker is not None or reason is None -> blocker is not None": "without a reason there is a blocker",
-        "len(moving) > 1 -> len(moving) >= 1": "pods of one shape find the same places in whatever order",
         "True -> False in: self._places = {False: Places(draft.state), True: Places(draft.state)}": (
             "made anew before it is asked"
         ),
