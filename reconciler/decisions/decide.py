@@ -15,6 +15,7 @@ from reconciler.decisions.demand.refutations import remembered as remembered_ref
 from reconciler.decisions.draft import Draft, GroupDraft
 from reconciler.decisions.growth.buffers import KeptRoom, keep_buffers
 from reconciler.decisions.growth.crowding import crowded_out, with_first
+from reconciler.decisions.growth.ending_nodes import make_room_before_ends
 from reconciler.decisions.growth.filling import Outrun, open_late, outrun
 from reconciler.decisions.growth.headroom import keep_headroom
 from reconciler.decisions.growth.pledges import pledges
@@ -207,8 +208,8 @@ def _wanted(view: View, grown: _Grown, *, asked: bool) -> dict[str, int]:
 
 def _holds_cost_nothing(grown: _Grown) -> bool:
     """Whether held groups would certainly keep their size. Then every pod fits on an existing or requested node, and none of
-    these groups lacks nodes, keeps headroom or has failed requests."""
-    if any(entry.outcome in _UNSERVED for entry, _ in grown.outcomes):
+    these groups lacks nodes, keeps headroom or has failed requests, and no node ends soon."""
+    if grown.draft.endings or any(entry.outcome in _UNSERVED for entry, _ in grown.outcomes):
         return False
     if any(room.served.get(outcome) for room in grown.kept for outcome in _UNSERVED):
         return False
@@ -386,7 +387,7 @@ def _grow(
     probing = probe(draft, queue)
     asked = keep_requests(draft) if with_requests and draft.requests else KeptRequests()
     kept, for_buffers = keep_buffers(draft)
-    for_headroom = asked.grown | for_buffers | keep_headroom(draft) | probing
+    for_headroom = asked.grown | for_buffers | keep_headroom(draft) | probing | make_room_before_ends(draft)
     explain_rest(draft, queue)
     cancel_requests(draft)
     conflict_reasons(draft, queue.served)

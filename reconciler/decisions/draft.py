@@ -131,8 +131,8 @@ class GroupDraft:
 
 class Draft:
     """Everything that the steps of one decision share. `protected` are nodes that provide headroom. `promised` are nodes that
-    take the pods of nodes that are already leaving. Everything that `state` binds from `begun` on is a decision of this plan.
-    `refuted`: how nodes contradict a template, by group and pod shape (None: they do not)."""
+    take the pods of nodes that are already leaving, or that the platform ends soon. Everything that `state` binds from `begun`
+    on is a decision of this plan. `refuted`: how nodes contradict a template, by group and pod shape (None: they do not)."""
 
     def __init__(
         self,

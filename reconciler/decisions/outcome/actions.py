@@ -10,7 +10,7 @@ from reconciler.decisions.platform_rules import rules_of
 from reconciler.decisions.reasons.nodes import NodesReplaced, NodesReturn
 from reconciler.decisions.reasons.owners import Adoption, Released
 from reconciler.decisions.reasons.provisioning import GrownForRequest
-from reconciler.decisions.reasons.sizes import Probing
+from reconciler.decisions.reasons.sizes import Probing, RoomBeforeEnd
 from reconciler.decisions.removal.consolidation import Opportunity
 from reconciler.decisions.removal.scale_down import Judged
 from reconciler.plan.plan import Action, ActionKind, Bound, OwnerState
@@ -85,7 +85,7 @@ def _replacement(replacing: Opportunity, names: tuple[str, ...], by: str) -> Bec
     return NodesReturn(nodes=names, by=by, tier=tier.name, since=instant_text(tier.state.since_seconds), saving_per_hour=saving)
 
 
-_WHY_GROWN = ("PendingPods", "BelowMin", "Headroom", GrownForRequest.code, Probing.code)
+_WHY_GROWN = ("PendingPods", "BelowMin", "Headroom", GrownForRequest.code, Probing.code, RoomBeforeEnd.code)
 
 
 def _growth_reason(group: GroupDraft) -> Reason:

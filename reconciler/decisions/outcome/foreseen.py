@@ -62,7 +62,7 @@ def foreseen(
 ) -> Foreseen | None:
     """None if more than time is in the way, or if more happens than nodes that join or leave and pods that move. Examples: nodes
     that are starting, leaving or not ready, requested machines, adoptions, replacements, preempted pods,
-    CapacityBuffers, ProvisioningRequests."""
+    CapacityBuffers, ProvisioningRequests, nodes that the platform ends."""
     if not _plain(draft, actions) or any(entry.outcome is PodOutcome.DELAYED for entry in served.values()):
         return None
     leaving = {index: entry for index, entry in judged.items() if entry.safe}
@@ -102,6 +102,7 @@ def _plain(draft: Draft, actions: Iterable[Action]) -> bool:
         and not draft.memory.replacements
         and not draft.buffers
         and not draft.requests
+        and not draft.endings
         and all(action.kind in _PLAIN_ACTIONS for action in actions)
         and all(shape.priority >= draft.cutoff for shape in draft.world.pod_shapes)
     )

@@ -259,6 +259,21 @@ class CapacityEnds(Because, frozen=True, kw_only=True):
     template = "{group} does not grow: the platform ends its machines from {at} on, with {what}"
 
 
+class RoomBeforeEnd(Because, frozen=True, kw_only=True):
+    """The group grows for pods whose nodes the platform ends soon. `at` is when the platform begins."""
+
+    code = "RoomBeforeEnd"
+    pods: int
+    nodes: int
+    what: str
+    at: str
+
+    def sentence(self) -> str:
+        """The nodes, the pods, and when their nodes end."""
+        nodes = count_text(self.nodes, "new node")
+        return f"{nodes} for {count_text(self.pods, 'pod')} whose node the platform ends from {self.at} on, with {self.what}"
+
+
 class ZoneShiftedAway(Because, frozen=True, kw_only=True):
     """The group cannot grow: a new node might come to a zone that work is moved away from. `until` is when that ends by itself
     (empty: nobody knows)."""

@@ -1,0 +1,80 @@
+"""Room for the pods of nodes that the platform ends soon, such as those of a Capacity Block: groups grow before the end.
+
+These pods run now. They are placed on nodes that stay, as if their own nodes were drained. Groups grow for those that find no
+place. Nodes that are to take them stay until then. Pods that no controller makes again need no room.
+
+This comes after all pending pods and all headroom: headroom may take the pods, and is made again.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+
+from reconciler.decisions.demand.pending import Demand, Queue, never_placed, serving_order
+from reconciler.decisions.draft import Draft
+from reconciler.decisions.growth.scale_up import fill_existing, grow_for
+from reconciler.decisions.reasons.sizes import PendingPods, RoomBeforeEnd
+from reconciler.plan.plan import NodeState, PodOutcome
+from reconciler.values.instant import instant_text
+
+
+def make_room_before_ends(draft: Draft) -> frozenset[str]:
+    """Grow for pods of nodes that end soon. Returns the names of the groups that grow."""
+    moving = _moving(draft) if draft.endings else {}
+    if not moving:
+        return frozenset()
+    numbers = _numbers(moving)
+    shape_of = {pod: shape for shape, pods in numbers.items() for pod in pods}
+    before = [(group.desired, len(group.reasons)) for group in draft.groups]
+    queue = Queue(tuple(Demand(shape=shape, pods=numbers[shape]) for shape in serving_order(draft.world, numbers)))
+    draft.share_among(draft.namespace(shape) for shape in numbers)
+    for node, load in moving.items():
+        draft.state.leave(node)
+        for shape, count in load.items():
+            draft.state.unbind(shape, node, count)
+    fill_existing(draft, queue)
+    grow_for(draft, queue)
+    places = {node.name: index for index, node in enumerate(draft.world.nodes)}
+    for pod, entry in queue.served.items():
+        if entry.outcome is PodOutcome.FITS_EXISTING and entry.node in places:
+            # The place is only tried here. The drain takes it.
+            draft.promised.add(places[entry.node])
+            draft.state.unbind(shape_of[pod], places[entry.node])
+    for node, load in moving.items():
+        for shape, count in load.items():
+            draft.state.bind(shape, node, count)
+    asked = Counter(entry.group for entry in queue.served.values() if entry.outcome is PodOutcome.TRIGGERS_SCALE_UP)
+    end = min((draft.endings[node] for node in moving), key=lambda one: (one.at_seconds, one.what))
+    grown = set()
+    for group, (size, told) in zip(draft.groups, before, strict=True):
+        if group.desired > size:
+            grown.add(group.group.name)
+            pods, nodes = asked[group.group.name], group.desired - size
+            because = RoomBeforeEnd(pods=pods, nodes=nodes, what=end.what, at=instant_text(end.at_seconds))
+            others = [reason for reason in group.reasons[told:] if reason.code != PendingPods.code]
+            group.reasons[told:] = [because.reason(), *others]
+    return frozenset(grown)
+
+
+def _moving(draft: Draft) -> Mapping[int, Counter[int]]:
+    """The pods that come back when their node ends, by node and shape."""
+    world, staying = draft.world, draft.staying_shapes()
+    pods, found = world.pods, dict[int, Counter[int]]()
+    for index in pods.running():
+        node, shape = pods.node[index], pods.shape[index]
+        if node not in draft.endings or draft.states[node] is NodeState.LEAVING or pods.deletion_seconds[index]:
+            continue
+        if shape in staying or world.pod_traits[pods.traits[index]].controller is None:
+            continue
+        if never_placed(draft.state, draft.policy.pods, shape) is None:
+            found.setdefault(node, Counter())[shape] += 1
+    return found
+
+
+def _numbers(moving: Mapping[int, Counter[int]]) -> Mapping[int, list[int]]:
+    """A number for each of these pods, by shape."""
+    numbers, last = defaultdict[int, list[int]](list), 0
+    for load in moving.values():
+        for shape, count in load.items():
+            numbers[shape].extend(range(last, last + count))
+            last += count
+    return numbers
