@@ -5,7 +5,8 @@ about others. The search needs no hint about where the defect is. It leaves out 
 namespaces first, and then as few as possible. What is left out counts for the worst: no node is added for it or removed with it.
 """
 
-from collections.abc import Callable, Sequence
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
 from typing import Generic, TypeVar
 
 import msgspec
@@ -28,7 +29,13 @@ CAUGHT: tuple[type[Exception], ...] = (Exception,)
 MOST_NAMESPACES, MOST_OBJECTS = 16, 4
 """In so many namespaces objects are left out, and so many objects of one namespace before all of them are."""
 MOST_ATTEMPTS = 200
+MOST_KNOWN = 256
+"""So many objects are remembered; if there are more, none of them."""
+Known = Mapping[str, tuple[str, ...]]
+"""What was found before: the text of a defect -> digests of the objects that met it. Whoever remembers it need not search again:
+without these objects, as long as they are as they were, judging probably succeeds."""
 _KEPT_NODE = (("cluster-autoscaler.kubernetes.io/scale-down-disabled", "true"),)
+_encoder = msgspec.json.Encoder(order="deterministic")
 _T = TypeVar("_T")
 
 
@@ -44,13 +51,18 @@ class Suspect(msgspec.Struct, frozen=True):
 Suspects = tuple[Suspect, ...]
 
 
-def judged(world: World, judge: Callable[[World], _T]) -> _T:
+def judged(world: World, judge: Callable[[World], _T], known: Known = {}) -> _T:  # noqa: B006 - nobody writes to it
     """`judge` of the World, or of the World without the objects whose judging fails. Raises what `judge` raises if nobody can
     tell which these are."""
+    return judged_again(world, judge, known)[0]
+
+
+def judged_again(world: World, judge: Callable[[World], _T], known: Known) -> tuple[_T, Known]:
+    """The same, and what to remember for the next time."""
     try:
-        return judge(world)
+        return judge(world), {}
     except CAUGHT as error:
-        return _Search(world, judge, error).result()
+        return _Search(world, judge, error).result(known)
 
 
 class _Search(Generic[_T]):
@@ -64,8 +76,39 @@ class _Search(Generic[_T]):
         self._left = MOST_ATTEMPTS
         self._why: dict[Suspect, str] = {}
 
-    def result(self) -> _T:
-        """What is judged of the rest."""
+    def result(self, known: Known) -> tuple[_T, Known]:
+        """What is judged of the rest, and the objects that are left out. Those of `known` are tried first."""
+        same = self._remembered(known)
+        if same:
+            try:
+                return self._judge(self._without(same)), self._noted(same)
+            except CAUGHT:
+                self._why = {}
+        found = self._searched()
+        # Once more, for its result: the last attempt left out other objects.
+        few = self._narrowed(found)
+        try:
+            return self._judge(self._without(few)), self._noted(few)
+        except CAUGHT:
+            every = tuple(one for some in found for one in some)
+            return self._judge(self._without(every)), self._noted(every)
+
+    def _remembered(self, known: Known) -> Suspects:
+        why = {digest: text for text, digests in known.items() for digest in digests}
+        if not why:
+            return ()
+        self._why = {one: why[digest] for one in _suspects(self._world) if (digest := _digest(self._world, one)) in why}
+        return tuple(self._why)
+
+    def _noted(self, withheld: Suspects) -> Known:
+        if len(withheld) > MOST_KNOWN:
+            return {}
+        known: dict[str, list[str]] = {}
+        for one in withheld:
+            known.setdefault(self._why.get(one, defect_text(self._error)), []).append(_digest(self._world, one))
+        return {text: tuple(sorted(digests)) for text, digests in sorted(known.items())}
+
+    def _searched(self) -> list[Suspects]:
         of_tenants: dict[str, list[Suspect]] = {}
         others: list[Suspects] = []
         for suspect in _suspects(self._world):
@@ -81,12 +124,7 @@ class _Search(Generic[_T]):
             found = one if one is not None else found
         if found is None:
             raise self._error
-        # Once more, for its result: the last attempt left out other objects.
-        few = self._without(self._narrowed(found))
-        try:
-            return self._judge(few)
-        except CAUGHT:
-            return self._judge(self._without(tuple(one for some in found for one in some)))
+        return found
 
     def _narrowed(self, found: Sequence[Suspects]) -> Suspects:
         """Of each namespace only the objects that judging fails on, if they are few."""
@@ -150,6 +188,19 @@ def _suspects(world: World) -> list[Suspect]:
         Suspect(field, index, getattr(value, "namespace", "")) for field, values in fields for index, value in enumerate(values)
     ]
     return [*found, *(Suspect("nodes", index) for index in range(len(world.nodes)))]
+
+
+def _digest(world: World, suspect: Suspect) -> str:
+    """Of the content of an object, wherever others have moved it."""
+    value: msgspec.Struct = getattr(world, suspect.field)[suspect.index]
+    shape: NodeShape | None = None
+    if isinstance(value, Node):
+        value, shape = msgspec.structs.replace(value, shape=0), world.node_shapes[value.shape]
+    elif isinstance(value, BufferPods):
+        value = msgspec.structs.replace(value, shape=0)
+    elif isinstance(value, RequestPods):
+        value = msgspec.structs.replace(value, sets=())
+    return hashlib.sha256(_encoder.encode((suspect.field, value, shape))).hexdigest()[:16]
 
 
 def _title(world: World, suspect: Suspect) -> str:

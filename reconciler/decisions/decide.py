@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from reconciler.cluster.defects import judged
+from reconciler.cluster.defects import judged_again
 from reconciler.cluster.nodes.node import NodeShape
 from reconciler.cluster.world import World
 from reconciler.decisions.demand.gangs import gangs, given_up, place_beside_nominated, place_nominated, second_chances, without
@@ -116,15 +116,15 @@ def decide_ahead(
 def _decided(
     world: World, policy: PolicySet, memory: Memory, now_seconds: int, work: Work, *, tells_wanted: bool, ahead: bool
 ) -> Decision:
-    """What fails while one object is judged stops no decision about others."""
+    """What fails while one object is judged stops no decision about others. Such objects are remembered."""
 
     def decided(some: World) -> tuple[Decision, Work]:
         own = work.copy()
         return _all_judged(some, policy, memory, now_seconds, own, tells_wanted=tells_wanted, ahead=ahead), own
 
-    decision, own = judged(world, decided)
+    (decision, own), defects = judged_again(world, decided, memory.defects)
     work.spent = own.spent
-    return decision
+    return msgspec.structs.replace(decision, memory=msgspec.structs.replace(decision.memory, defects=defects))
 
 
 def _all_judged(

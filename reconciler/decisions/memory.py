@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 import msgspec
 
+from reconciler.cluster.defects import Known
 from reconciler.policy.documents import RemovalReason
 
 MEMORY_VERSION = 1
@@ -194,6 +195,7 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     `lead_times`: target -> how long its nodes took, and which are under way.
     `bookings`: uid of a ProvisioningRequest -> until when its room is kept.
     `last_failures`: group -> when it last failed to grow.
+    `defects`: text of a defect of ours -> digests of the objects on which judging failed (see `cluster.defects`).
     `examine_next`: the node at which the last decision ran out of work for removals (empty: none).
     """
 
@@ -227,6 +229,7 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     lead_times: Mapping[str, LeadTimes] = {}
     bookings: Mapping[str, int] = {}
     last_failures: Mapping[str, int] = {}
+    defects: Known = {}
     examine_next: str = ""
     last_added_seconds: int = 0
     last_removed_seconds: int = 0

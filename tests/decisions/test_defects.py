@@ -8,6 +8,7 @@ import pytest
 from reconciler.cluster import defects
 from reconciler.cluster.nodes.node import NodeShape
 from reconciler.cluster.pods.pod import PodShape
+from reconciler.cluster.world import World
 from reconciler.decisions import decide as deciding
 from reconciler.decisions import view
 from reconciler.decisions.decide import decide, decide_ahead
@@ -101,6 +102,57 @@ def test_many_such_pods_of_one_namespace(monkeypatch: pytest.MonkeyPatch) -> Non
     assert others(plan) == without_evil()
 
 
+def counted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """One entry for each decision that is begun."""
+    begun: list[int] = []
+    whole = deciding._all_judged
+
+    def decided(world: World, *rest: object, **named: object) -> object:
+        begun.append(len(world.pods))
+        return whole(world, *rest, **named)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(deciding, "_all_judged", decided)
+    return begun
+
+
+@pytest.mark.parametrize("evil", [1, 4, 9])
+def test_a_defect_that_repeats_costs_two_decisions(monkeypatch: pytest.MonkeyPatch, evil: int) -> None:
+    """Its objects are remembered, also where that is a whole namespace. The plan is that of the first time."""
+    fails_for_evil(monkeypatch, SchedulingState, "place", in_state)
+    begun = counted(monkeypatch)
+    plan, memory = decide(cluster(evil=evil).world(), RULES, Memory(), NOW)
+    assert len(begun) > 4
+    for _ in range(3):
+        begun.clear()
+        memory = msgspec.json.decode(msgspec.json.encode(memory), type=Memory)
+        again, memory = decide(cluster(evil=evil).world(), RULES, memory, NOW)
+        assert len(begun) == 2
+        assert (again.pods, again.problems) == (plan.pods, plan.problems)
+
+
+def test_an_object_that_changed_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that is repaired is judged although another one still fails. Once none fails, nothing is remembered."""
+    fails_for_evil(monkeypatch, SchedulingState, "place", in_state)
+    begun = counted(monkeypatch)
+    _, memory = decide(cluster(evil=2).world(), RULES, Memory(), NOW)
+    repaired = cluster(evil=1)
+    repaired.pods("evil1", cpu="100m", namespace="tenant", labels={"good": "1"})
+    plan, memory = decide(repaired.world(), RULES, memory, NOW)
+    assert codes(pod(plan, "tenant/evil0-1")) == ["NotJudged"]
+    assert "NotJudged" not in codes(pod(plan, "tenant/evil1-1"))
+    begun.clear()
+    _, memory = decide(cluster(evil=0).world(), RULES, memory, NOW)
+    assert (len(begun), memory.defects) == (1, {})
+
+
+def test_more_defects_than_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The memory does not grow with what tenants write."""
+    monkeypatch.setattr(defects, "MOST_KNOWN", 5)
+    fails_for_evil(monkeypatch, SchedulingState, "modelled", in_state)
+    _, memory = decide(cluster(evil=6).world(), RULES, Memory(), NOW)
+    assert memory.defects == {}
+
+
 def test_the_steps_of_failed_attempts_do_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
     """A defect must not use up the work of others."""
     work = Work(50_000_000)
@@ -124,7 +176,10 @@ def test_a_node_that_cannot_be_judged(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(candidates.NodeLoads, "of", load)
     builder = ClusterBuilder()
     builder.group("other", nodes=3, cpu="4")
-    plan = plan_of(builder.world(), RULES, UNNEEDED)
+    plan, memory = decide(builder.world(), RULES, UNNEEDED, NOW)
+    begun = counted(monkeypatch)
+    assert decide(builder.world(), RULES, memory, NOW)[0].problems == plan.problems
+    assert len(begun) == 2
     assert [(one.code, one.object) for one in plan.problems] == [("Defect", "Node other-2")]
     assert not node(plan, "other-2").removable
     assert node(plan, "other-1").removable

@@ -52,7 +52,7 @@ def explain_route(last: Callable[[], tuple[Plan, Decided] | None]) -> Route:
                 return Answer(status=404, body=f"{error}\n".encode())
 
         # The plan was made without objects that judging fails on.
-        return judged(decided.world, explanation)
+        return judged(decided.world, explanation, decided.memory.defects)
 
     return Route(method="GET", path=PATH, answer=answer, details=True)
 

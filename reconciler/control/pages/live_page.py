@@ -157,7 +157,7 @@ class LivePage:
                     view = View.of(world, decided.policy, decided.memory, decided.now_seconds, Work(0))
                     return _Looked(plan, picture(world, plan.groups, plan.nodes), upcoming_nodes(view))
 
-                self._looked = judged(decided.world, looked)
+                self._looked = judged(decided.world, looked, decided.memory.defects)
             return self._looked
 
 

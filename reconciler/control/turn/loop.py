@@ -273,7 +273,7 @@ class ControlLoop:
             return LoopReport(at_seconds=now, unavailable=str(error))
         try:
             kept = memory
-            memory = judged(world, lambda some: recovered(kept, some, now))
+            memory = judged(world, lambda some: recovered(kept, some, now), kept.defects)
             # By the time when they had ended: a read that is older says nothing of them.
             memory = settle(memory, _ended_removals(removals, memory, self._port.now_seconds()))
             plan, memory = decide(world, policy, memory, now, self._work_budget)

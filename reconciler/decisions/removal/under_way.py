@@ -87,7 +87,9 @@ def called_off(world: World, policy: PolicySet, memory: Memory, now_seconds: int
     """
     marked = [any(taint.key == OUR_TAINT for taint in shape.taints) for shape in world.node_shapes]
     under_way = [index for index, node in enumerate(world.nodes) if marked[node.shape] and not node.deleting]
-    return judged(world, lambda some: _called_off(some, policy, memory, now_seconds, under_way)) if under_way else ()
+    if not under_way:
+        return ()
+    return judged(world, lambda some: _called_off(some, policy, memory, now_seconds, under_way), memory.defects)
 
 
 def _called_off(world: World, policy: PolicySet, memory: Memory, now_seconds: int, under_way: list[int]) -> tuple[CalledOff, ...]:
