@@ -44,9 +44,10 @@ class FakeApiServer:
     they raise is the answer. Namespaces of `_NOWHERE` are missing.
     """
 
-    def __init__(self) -> None:
-        seed = int(os.environ.get("FAKE_API_SEED", "") or random.randrange(1 << 32))
-        print(f"FAKE_API_SEED={seed}")
+    def __init__(self, seed: int | None = None) -> None:
+        if seed is None:
+            seed = int(os.environ.get("FAKE_API_SEED", "") or random.randrange(1 << 32))
+            print(f"FAKE_API_SEED={seed}")
         self.chance = random.Random(seed)
         self.bookmarks = 0.2
         """How likely a bookmark is after each change."""
