@@ -65,6 +65,8 @@ class DefaultSpread:
         )
         self._schedulers = frozenset(policy.pods.scheduler_names)
         self._captured = frozenset(world.captured)
+        self._unread = {(one.kind, one.namespace, one.name) for one in world.unread}
+        self._unread_services = {one.namespace for one in world.unread if one.kind == SERVICE}
         self._controllers = {(one.api_group, one.kind, one.namespace, one.name): one.selector for one in world.controllers}
         # By one of the labels that a Service asks for: a pod is compared with few of the Services of its namespace.
         self._services: dict[tuple[str, str, str], list[Service]] = defaultdict(list)
@@ -84,7 +86,8 @@ class DefaultSpread:
     def _constraints(self, shape: PodShape, controller: Owner | None) -> tuple[tuple[SpreadConstraint, ...], SpreadFrom]:
         if not self._hard or shape.scheduler_name not in self._schedulers:
             return (), SpreadFrom.NOWHERE
-        if (shape.labels and SERVICE not in self._captured) or not self._knows(controller):
+        services = SERVICE in self._captured and shape.namespace not in self._unread_services
+        if (shape.labels and not services) or not self._knows(controller, shape.namespace):
             return (), SpreadFrom.UNKNOWN
         selector = self._selector(shape, controller)
         if not selector.requirements:
@@ -92,8 +95,10 @@ class DefaultSpread:
         constraints = (msgspec.structs.replace(one, selector=selector) for one in self._hard)
         return tuple(sorted(constraints, key=msgspec.json.encode)), SpreadFrom.SCHEDULER
 
-    def _knows(self, controller: Owner | None) -> bool:
-        return controller is None or not _is_read(controller) or controller.kind in self._captured
+    def _knows(self, controller: Owner | None, namespace: str) -> bool:
+        if controller is None or not _is_read(controller):
+            return True
+        return controller.kind in self._captured and (controller.kind, namespace, controller.name) not in self._unread
 
     def _selector(self, shape: PodShape, controller: Owner | None) -> LabelSelector:
         labels = dict(self._selected_by(shape.namespace, shape.labels))

@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from reconciler.cluster.pods.pod import SpreadFrom
+from reconciler.cluster.unread import Unread
 from reconciler.cluster.workloads.workload import Service
 from reconciler.cluster.world import World
 from reconciler.decisions.decide import decide
@@ -151,6 +152,25 @@ def test_nothing_is_guessed_about_what_was_not_captured(missing: str):
     assert "NotModelled" in [blocker.code for node in plan.nodes if node.node == "b-1" for blocker in node.blockers]
     assert missing != "Service" or "Service" in plan.not_captured
     assert "Service" not in _plan(world, _policy()).not_captured
+
+
+@pytest.mark.parametrize(
+    ("unread", "judged"),
+    [
+        (Unread(kind="Service", namespace="shop", name="odd", why="x"), False),
+        (Unread(kind="Service", namespace="bank", name="odd", why="x"), True),
+        (Unread(group="apps", kind="ReplicaSet", namespace="shop", name="web", why="x"), False),
+        (Unread(group="apps", kind="ReplicaSet", namespace="shop", name="other", why="x"), True),
+        (Unread(group="apps", kind="ReplicaSet", namespace="bank", name="web", why="x"), True),
+    ],
+)
+def test_one_object_that_cannot_be_read(unread: Unread, *, judged: bool):
+    """A Service may select every pod of its namespace; a controller has its own pods."""
+    cluster = _two_zones()
+    cluster.pods("web", 2, cpu="1", on=["b-1", None])
+    world = msgspec.structs.replace(_world(cluster), unread=(unread,))
+    (line,) = _plan(world, _policy(OVER_ZONES)).pods
+    assert (line.outcome is not PodOutcome.NOT_MODELLED) == judged
 
 
 def test_pods_of_other_schedulers_are_left_alone():

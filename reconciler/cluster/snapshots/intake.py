@@ -1,6 +1,6 @@
 """Objects as they are read, document by document, until all are there and can become a World."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -96,6 +96,9 @@ _DEVICES = frozenset({"ResourceSlice", "ResourceClaim", "ResourceClaimTemplate"}
 _DEVICE_VERSIONS = frozenset({"resource.k8s.io/v1", "resource.k8s.io/v1beta2"})
 """Versions in which slices, claims and templates have the same form. Older ones are skipped: the kind counts as not captured."""
 _REPLICATED = (("apps", "ReplicaSet"), ("apps", "StatefulSet"))
+_APART = frozenset(
+    {"PodDisruptionBudget", "ReplicaSet", "StatefulSet", "ReplicationController", "Job", "Service", BUFFER, REQUEST}
+)
 _deployed = RawPart(workload.DeployedTemplate, "spec.template")
 _Reader = tuple[msgspec.json.Decoder[Any], Callable[[Any, int, Document], None]]
 
@@ -197,9 +200,15 @@ class Intake:
             raise SeveralError(errors) if len(errors) > 1 else errors[0]
 
     def partly_read(self) -> set[str]:
-        """Kinds of which something could not be read. One object of a platform concerns its targets alone."""
-        own = frozenset(self._names.values())
-        return {one.kind for one in self.unread if not one.name or one.kind not in own}
+        """Kinds of which something could not be read. One object of a platform, one pod with a known node, and one object of some
+        other kinds concern few others, which say so themselves."""
+        apart = _APART.union(self._names.values())
+        known_pods = (one.kind == "Pod" and one.node is not None for one in self.unread)
+        return {
+            one.kind
+            for one, known in zip(self.unread, known_pods, strict=True)
+            if not (one.name and (known or one.kind in apart))
+        }
 
     def close(self) -> None:
         """Raise `SnapshotError` for a list of which only some pages are there."""
@@ -459,7 +468,7 @@ def assemble(intake: Intake, manifest: Manifest) -> World:
         targets=targets,
         machines=machines,
         clusters=clusters,
-        budgets=tuple(intake.budgets.values()),
+        budgets=tuple(sorted((*intake.budgets.values(), *_unread_budgets(intake.unread)))),
         controllers=controllers,
         services=tuple(intake.services.values()),
         rivals=at_work(controllers, _homes(targets)),
@@ -492,6 +501,15 @@ def assemble(intake: Intake, manifest: Manifest) -> World:
     return msgspec.structs.replace(world, digest=world_digest(world))
 
 
+def _unread_budgets(unread: Iterable[Unread]) -> Iterator[DisruptionBudget]:
+    """What a budget that cannot be read may say at worst: no pod of its namespace may be disrupted."""
+    for one in unread:
+        if one.kind == "PodDisruptionBudget" and one.name:
+            yield DisruptionBudget(
+                namespace=one.namespace, name=one.name, selector=LabelSelector(), disruptions_allowed=0, observed=False
+            )
+
+
 def _homes(targets: tuple[TargetFacts, ...]) -> frozenset[str]:
     """Where another autoscaler of these targets would run, as a live process looks for one."""
     of_platforms = (home for reading in readings() for home in reading.autoscaler_namespaces)
@@ -502,8 +520,12 @@ def _nodes(intake: Intake) -> tuple[tuple[NodeShape, ...], tuple[Node, ...], lis
     numbers: dict[NodeShape, int] = {}
     nodes: list[Node] = []
     problems: list[WorldProblem] = []
+    unread = {one.node: one.sentence() for one in intake.unread if one.node}
     for item in intake.nodes.values():
-        nodes.append(msgspec.structs.replace(item.node, shape=numbers.setdefault(item.shape, len(numbers))))
+        why = unread.get(item.node.name, "")
+        # Nobody knows how much room such a pod leaves.
+        shape = msgspec.structs.replace(item.shape, unschedulable=True) if why else item.shape
+        nodes.append(msgspec.structs.replace(item.node, shape=numbers.setdefault(shape, len(numbers)), unread=why))
         problems.extend(
             WorldProblem(code="QuantityOutOfRange", object=f"Node {item.node.name}", message=text) for text in item.problems
         )

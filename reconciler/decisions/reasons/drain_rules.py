@@ -86,13 +86,18 @@ class CustomController(KeepsNode, frozen=True, kw_only=True):
 
 
 class ControllerUnknown(KeepsNode, frozen=True, kw_only=True):
-    """The snapshot lacks controllers of this kind, so the pod's controller may be gone."""
+    """The snapshot lacks controllers of this kind, or the pod's controller cannot be read (`why`): it may be gone."""
 
     code = "ControllerUnknown"
     kind: str
     name: str
+    why: str = ""
 
-    template = "the snapshot has no {kind} objects, so its controller {name} may be gone"
+    def sentence(self) -> str:
+        """What is missing."""
+        if self.why:
+            return f"its controller {self.kind} {self.name} cannot be read: {self.why}"
+        return f"the snapshot has no {self.kind} objects, so its controller {self.name} may be gone"
 
 
 class ControllerNotFound(KeepsNode, frozen=True, kw_only=True):

@@ -72,7 +72,7 @@ def look_at_nodes(draft: Draft, ledger: DisruptionLedger) -> tuple[Candidate, ..
 def _alike(draft: Draft, load: NodeLoad, index: int) -> tuple[object, ...] | None:
     """Equal for nodes that `_look_at` answers equally; None where something is said about the node by name."""
     node, where = draft.world.nodes[index], draft.members.group_of[index]
-    if load.kind is None or node.annotations or index in draft.endings:
+    if load.kind is None or node.annotations or node.unread or index in draft.endings:
         return None
     facts = draft.groups[where].group.facts if where >= 0 else None
     if facts is not None and facts.keeps_nodes:

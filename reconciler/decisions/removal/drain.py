@@ -180,6 +180,7 @@ class DrainJudge:
             for controller in world.controllers
         }
         self._kinds_captured = frozenset(world.captured)
+        self._unread = {(one.kind, one.namespace, one.name): one.why for one in world.unread}
         self.aged = frozenset(index for index, traits in enumerate(world.pod_traits) if self._by_age(traits))
         """The traits of pods whose age counts (indices into `World.pod_traits`)."""
         self._known: dict[tuple[int, int], Verdict] = {}
@@ -266,6 +267,8 @@ class DrainJudge:
         if owner.kind not in self._kinds_captured:
             return [ControllerUnknown(kind=owner.kind, name=owner.name)]
         controller = self._controllers.get((api_group, owner.kind, traits.namespace, owner.name))
+        if why := self._unread.get((owner.kind, traits.namespace, owner.name)):
+            return [ControllerUnknown(kind=owner.kind, name=owner.name, why=why)]
         if controller is None:
             return [ControllerNotFound(kind=owner.kind, name=owner.name)]
         least = self._rules.min_replicas

@@ -142,6 +142,15 @@ class TargetKeepsNodes(KeepsNode, frozen=True, kw_only=True):
     template = "{why}"
 
 
+class PodUnread(KeepsNode, frozen=True, kw_only=True):
+    """A pod on the node cannot be read, so nobody knows what a removal would end. The node takes no other pods."""
+
+    code = "PodUnread"
+    why: str
+
+    template = "{why}"
+
+
 class MachineMarked(KeepsNode, frozen=True, kw_only=True):
     """A machine of the target is marked for deletion, and nothing else says that it leaves. If replicas fell, the platform would
     delete it first, with its pods. `lift` is the command that removes the mark (empty: the platform has none)."""
@@ -316,6 +325,11 @@ def _target_keeps(one: NodeAsked) -> KeepsNode | None:
     return TargetKeepsNodes(why=facts.keeps_nodes)
 
 
+def _pod_unread(one: NodeAsked) -> KeepsNode | None:
+    why = one.world.nodes[one.index].unread
+    return PodUnread(why=why) if why else None
+
+
 def _marked(one: NodeAsked) -> KeepsNode | None:
     if one.group.facts is None or not one.marked:
         return None
@@ -401,6 +415,7 @@ OF_NODES: tuple[Keep[NodeAsked], ...] = (
     Keep(ScaleDownDisabled, Ends.PERSON, _LOOP | DRAIN, _disabled),
     Keep(RolloutInProgress, Ends.TIME, _LOOP | DRAIN, _rolls_out),
     Keep(TargetKeepsNodes, Ends.PERSON, _ALL, _target_keeps),
+    Keep(PodUnread, Ends.PERSON, _ALL, _pod_unread),
     Keep(MachineMarked, Ends.PERSON, _ALL, _marked),
     Keep(NotSelectable, Ends.PERSON, _LOOP | DRAIN, _not_selectable),
     Keep(ScaleDownDisabledAnnotation, Ends.PERSON, _ALL, _annotated),

@@ -145,13 +145,21 @@ class _Named(msgspec.Struct, gc=False):
     metadata: _Meta
 
 
-_named = decoder(_Named)
+class _Where(msgspec.Struct, rename="camel", gc=False):
+    node_name: str = ""
+
+
+class _Bound(msgspec.Struct, gc=False):
+    spec: _Where
+
+
+_named, _bound = decoder(_Named), decoder(_Bound)
 
 
 class ObjectStore(Intake):
     """The objects of one collection. Not thread-safe: take a lock to write while another thread reads.
 
-    `unreadable` has the objects that cannot be read, by name, with the reason.
+    `unreadable` has the objects that cannot be read, by name, with the reason. `bound` has the nodes of such pods.
     """
 
     def __init__(self, collection: Collection, capi_group: str = "") -> None:
@@ -159,6 +167,7 @@ class ObjectStore(Intake):
         self.collection = collection
         self.pods: LivePods = LivePods()
         self.unreadable: dict[Key, str] = {}
+        self.bound: dict[Key, str] = {}
         self._head = Document(
             file=str(collection), api_version=collection.api_version, kind=collection.kind, items=[], is_list=True
         )
@@ -181,16 +190,16 @@ class ObjectStore(Intake):
             key = self._key(item)
             decoded = self._decoder.decode(item)
         except DECODING_ERRORS as error:
-            return self._cannot_read(key, finding(error))
+            return self._cannot_read(key, finding(error), item)
         before = self._known(key)
         try:
             if not self._is_pods:
                 self._forget(key)
             self._keep(decoded, 0, self._head)
         except UnreadableError as error:
-            return self._cannot_read(key, str(error))
+            return self._cannot_read(key, str(error), item)
         except defects.CAUGHT as error:
-            return self._cannot_read(key, defect_text(error))
+            return self._cannot_read(key, defect_text(error), item)
         healed = bool(self.unreadable) and self.unreadable.pop(key, None) is not None
         return healed or before is None or before != self._known(key)
 
@@ -199,8 +208,9 @@ class ObjectStore(Intake):
         try:
             key = self._key(item)
         except DECODING_ERRORS as error:
-            return self._cannot_read(("", ""), finding(error))
+            return self._cannot_read(("", ""), finding(error), item)
         self.unreadable.pop(key, None)
+        self.bound.pop(key, None)
         known = self._known(key) is not None
         self._forget(key)
         return known
@@ -233,9 +243,14 @@ class ObjectStore(Intake):
         meta = _named.decode(item).metadata
         return meta.namespace, meta.name
 
-    def _cannot_read(self, key: Key, why: str) -> bool:
+    def _cannot_read(self, key: Key, why: str, item: Raw) -> bool:
         self._forget(key)
         self.unreadable[key] = why
+        if self._is_pods:
+            try:
+                self.bound[key] = _bound.decode(item).spec.node_name
+            except DECODING_ERRORS:
+                self.bound.pop(key, None)
         return True
 
     def _kept(self) -> list[Kept[object]]:

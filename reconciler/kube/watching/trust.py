@@ -33,12 +33,13 @@ _VITAL = frozenset({"Node", "Pod"})
 
 class Stream(msgspec.Struct, frozen=True, kw_only=True):
     """One collection that is followed. `stores` have its objects of this view. `unreadable` are those that cannot be read; an
-    object without a name may be any of the kind."""
+    object without a name may be any of the kind. `bound` has the nodes of unreadable pods, empty for those without one."""
 
     collection: Collection
     state: StreamState
     stores: tuple[ObjectStore, ...] = ()
     unreadable: Mapping[Key, str] = {}
+    bound: Mapping[Key, str] = {}
     need: Need = Need.AWAITED
 
 
@@ -51,6 +52,7 @@ def stream_of(reflector: Reflector, need: Need = Need.AWAITED) -> Stream:
         state=reflector.state(),
         stores=() if own is None else (own,),
         unreadable={} if own is None else own.unreadable.copy(),
+        bound={} if own is None else own.bound.copy(),
         need=Need.VITAL if collection.kind in _VITAL else need,
     )
 
@@ -99,7 +101,8 @@ class Trust:
                     doubts.append(f"{kind}: {name} cannot be read: {fault}")
                 else:
                     own = namespace or where.namespace
-                    unread.append(Unread(group=where.group, kind=kind, namespace=own, name=name, why=fault))
+                    on = stream.bound.get((namespace, name))
+                    unread.append(Unread(group=where.group, kind=kind, namespace=own, name=name, why=fault, node=on))
         for source in polled:
             doubtful: dict[str, str] = {}
             for state in source.states():

@@ -5,8 +5,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import msgspec
 import pytest
 
+from reconciler.cluster.snapshots.intake import Intake
+from reconciler.cluster.unread import Unread
 from reconciler.cluster.world import World
 from reconciler.decisions.decide import decide
 from reconciler.decisions.memory import Memory
@@ -16,6 +19,8 @@ from reconciler.kube.watching.live_world import IncompleteViewError, LiveWorld
 from reconciler.kube.watching.reflector import Phase, RealPace
 from reconciler.kube.watching.trust import PATIENCE_SECONDS
 from reconciler.plan.plan import OwnerState, Plan
+from reconciler.policy.documents import BlockRule, Budget, DrainRules
+from reconciler.policy.values.label_selector import Selector
 from tests.kube import objects
 from tests.kube.api_server import FakeApiServer, Watch
 from tests.kube.cluster import eventually
@@ -103,8 +108,8 @@ def _cluster(namespace: str) -> dict[str, Any]:
     return {"kind": "Cluster", "metadata": {"namespace": namespace, "name": "c"}, "spec": {}}
 
 
-def _group(namespace: str, name: str, **reference: str) -> dict[str, Any]:
-    item = objects.machine_deployment(namespace, name, 1)
+def _group(namespace: str, name: str, replicas: int = 1, **reference: str) -> dict[str, Any]:
+    item = objects.machine_deployment(namespace, name, replicas)
     item["metadata"]["managedFields"] = [{"manager": "kubectl", "operation": "Update", "fieldsV1": {"f:metadata": {}}}]
     item["spec"]["template"]["spec"]["infrastructureRef"] |= reference
     return item
@@ -236,31 +241,65 @@ def test_one_object_of_a_platform(server: Server, path: str, item: dict[str, Any
         assert sorted(held(plan_of(seen(live, clock)))) == stopped
 
 
+OF_CLUSTER = {
+    "Namespace", "PersistentVolume", "PriorityClass", "StorageClass", "CSINode", "CSIDriver", "VolumeAttachment", "RuntimeClass",
+    "DeviceClass", "ResourceSlice",
+}  # fmt: skip
+CONTROLLERS = ("ReplicaSet", "StatefulSet", "Job", "ReplicationController")
+BY_KIND = {
+    "PodDisruptionBudget": {"n1": ["NotEnoughPdb"], "n2": ["NotEnoughPdb"]},
+    **{kind: {"n1": ["ControllerUnknown"]} for kind in CONTROLLERS},
+}
+KEEPERS = {"PodUnread", "RemovalsHalted", "NotEnoughPdb", "ControllerUnknown", "ControllerNotFound"}
+EVERYWHERE = {node: ["RemovalsHalted"] for node in ("n1", "n2", "n4")}
+"""The pods of the others have a place on n3."""
+
+
 @pytest.mark.parametrize(
-    ("path", "kind"),
+    ("kind", "spec", "kept"),
     [
-        ("/api/v1/namespaces/shop/pods/odd", "Pod"),
-        ("/apis/policy/v1/namespaces/shop/poddisruptionbudgets/odd", "PodDisruptionBudget"),
-        ("/apis/apps/v1/namespaces/shop/replicasets/odd", "ReplicaSet"),
-        ("/apis/batch/v1/namespaces/shop/jobs/odd", "Job"),
-        ("/api/v1/namespaces/shop/persistentvolumeclaims/odd", "PersistentVolumeClaim"),
-        ("/apis/storage.k8s.io/v1/storageclasses/odd", "StorageClass"),
-        ("/apis/resource.k8s.io/v1/resourceslices/odd", "ResourceSlice"),
+        ("Pod", {"nodeName": "n1"}, {"n1": ["PodUnread"]}),
+        ("Pod", {}, {}),
+        ("Pod", {"nodeName": 5}, EVERYWHERE),
+        *((one.kind, {}, BY_KIND.get(one.kind, {})) for one in (*WORKLOAD, *DEVICES) if one.kind not in NEVER_DECIDED),
     ],
 )
-def test_one_object_of_the_workload_cluster(server: Server, path: str, kind: str) -> None:
-    """Its kind counts as not captured, the object is named, and no group is held."""
-    server.put(
-        path, {"metadata": {"name": "odd", **({"namespace": "shop"} if "/shop/" in path else {})}, "spec": 5, "provisioner": 5}
-    )
+def test_one_object_of_the_workload_cluster(server: Server, kind: str, spec: Any, kept: dict[str, list[str]]) -> None:
+    """Only the nodes that it may concern are kept, with a reason: its own, or those with pods of its own or of its namespace. On
+    n1 is a pod of its own, on n2 another pod of its namespace, on n3 one of another namespace, and n4 is empty. The object is
+    named, and no group is held."""
+    for number in range(1, 5):
+        server.put(f"/api/v1/nodes/n{number}", objects.node(f"n{number}"))
+    server.put(f"{OWN}/namespaces/ours/machinedeployments/general", _group("ours", "general", replicas=4))
+    (where,) = (one for one in (*WORKLOAD, *DEVICES) if one.kind == kind)
+    namespace = "" if kind in OF_CLUSTER else "shop"
+    owned = objects.pod("shop", "own", nodeName="n1")
+    if kind in CONTROLLERS:
+        version = f"{where.group}/v1".strip("/")
+        owned["metadata"]["ownerReferences"] = [
+            {"apiVersion": version, "kind": kind, "name": "odd", "uid": "1", "controller": True}
+        ]
+    beside, far = objects.pod("shop", "beside", nodeName="n2"), objects.pod("bank", "far", nodeName="n3")
+    for item in (owned, beside, far):
+        item["status"] = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}
+        server.put(f"/api/v1/namespaces/{item['metadata']['namespace']}/pods/{item['metadata']['name']}", item)
+    collection = msgspec.structs.replace(where, namespace=namespace)
+    metadata = {"name": "odd", "labels": 5, **({"namespace": namespace} if namespace else {})}
+    server.put(f"{collection.path}/odd", {"metadata": metadata, "spec": spec})
     clock = Clock()
     with following(server, clock) as live:
         world = seen(live, clock)
-    assert kind not in world.captured
-    plan = plan_of(world)
+    members = policy(
+        node_group("general", namespace="ours", nodes=Selector(match_labels=(("pool", "kube-tests"),)), max=9),
+        drain=DrainRules(unreplicated=BlockRule.ALLOW), budgets=(Budget(nodes=9),),
+    )  # fmt: skip
+    idle = Memory(unneeded_since={node.name: NOW - 3600 for node in world.nodes})
+    plan, _ = decide(world, members, idle, NOW)
     assert held(plan) == {}
+    blockers = {line.node: sorted({one.code for one in line.blockers} & KEEPERS) for line in plan.nodes}
+    assert {name: codes for name, codes in blockers.items() if codes} == kept
     (told,) = (one for one in plan.problems if one.code == "Unread")
-    assert told.object == (f"{kind} shop/odd" if "/shop/" in path else f"{kind} odd")
+    assert told.object == (f"{kind} shop/odd" if namespace else f"{kind} odd")
 
 
 def test_what_was_read_before_stays_known(server: Server) -> None:
@@ -275,3 +314,13 @@ def test_what_was_read_before_stays_known(server: Server) -> None:
     assert {line.current for line in plan.groups} == {1}
     assert sorted(held(plan)) == [OURS, FOREIGN, THEIRS]
     assert (after.known_groups, after.claims) == (memory.known_groups, memory.claims)
+
+
+@pytest.mark.parametrize("kind", ["CapacityBuffer", "ProvisioningRequest", "Service"])
+def test_one_request_of_a_tenant(kind: str) -> None:
+    """The kind counts as read without it; where all of the kind cannot be read, it does not."""
+    whole = Intake()
+    whole.unread = (Unread(kind=kind, namespace="shop", name="odd", why="x"),)
+    assert whole.partly_read() == set()
+    whole.unread = (Unread(kind=kind, namespace="shop", why="x"),)
+    assert whole.partly_read() == {kind}
