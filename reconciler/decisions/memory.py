@@ -6,9 +6,10 @@ import msgspec
 
 from reconciler.cluster.defects import Known
 from reconciler.policy.documents import RemovalReason
+from reconciler.values.instant import UnixSeconds
 
 MEMORY_VERSION = 1
-Departures = Mapping[str, tuple[tuple[int, int], ...]]
+Departures = Mapping[str, tuple[tuple[UnixSeconds, int], ...]]
 """Target -> ends of spans (Unix seconds), and how many of its nodes began to leave in each."""
 
 
@@ -16,8 +17,8 @@ class BackoffState(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """A group left alone until `until_seconds` after its `failures`th failure in a row, the last at `failed_seconds`."""
 
     failures: int
-    failed_seconds: int
-    until_seconds: int
+    failed_seconds: UnixSeconds
+    until_seconds: UnixSeconds
     reason: str = ""
 
 
@@ -27,7 +28,7 @@ class LastWrite(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
     replicas: int
     generation: int = 0
-    written_seconds: int = 0
+    written_seconds: UnixSeconds = 0
     lowest: int | None = None
     highest: int | None = None
 
@@ -37,7 +38,7 @@ class ConflictState(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     is older than our write can have shown the last one."""
 
     count: int
-    last_seconds: int
+    last_seconds: UnixSeconds
     writer: str
     ours: int
     theirs: int
@@ -51,11 +52,11 @@ class Purchase(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     that took no pods at that time. An entry of an earlier version without `pods` has no meaning.
     """
 
-    since: Mapping[str, int] = {}
+    since: Mapping[str, UnixSeconds] = {}
     pods: Mapping[str, int] = {}
     policy: str = ""
     closed: tuple[str, ...] = ()
-    last_seconds: int = 0
+    last_seconds: UnixSeconds = 0
 
 
 class Replacement(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -66,7 +67,7 @@ class Replacement(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     target: str
     nodes: tuple[str, ...]
     to: int
-    started_seconds: int
+    started_seconds: UnixSeconds
     saving_micros: int
     reason: RemovalReason = RemovalReason.CONSOLIDATED
 
@@ -76,15 +77,15 @@ class TierState(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     `failed_seconds` (0: none is known)."""
 
     failures: int = 0
-    failed_seconds: int = 0
-    since_seconds: int
+    failed_seconds: UnixSeconds = 0
+    since_seconds: UnixSeconds
 
 
 class SizeState(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """Replicas of a target, since when they have been seen unchanged, and what was seen `before` (None: nothing was)."""
 
     replicas: int
-    since_seconds: int
+    since_seconds: UnixSeconds
     before: int | None = None
 
 
@@ -110,26 +111,26 @@ class Refuted(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     node: str
     why: str
     template: str
-    seen_seconds: int
+    seen_seconds: UnixSeconds
     times: int = 2
-    asked_seconds: int = 0
+    asked_seconds: UnixSeconds = 0
 
 
 class Probe(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """A node that was added at `asked_seconds` to learn a label, after `in_vain` that helped no pod. The first one for these pods
     was added at `first_seconds`. `template` as in `Refuted`."""
 
-    asked_seconds: int
+    asked_seconds: UnixSeconds
     template: str
     in_vain: int = 0
-    first_seconds: int = 0
+    first_seconds: UnixSeconds = 0
 
 
 class Pledge(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """What a plan at `asked_seconds` adds to a target, whose size is then `to`. By zone: how many of the new `nodes` pods need
     there. `template` as in `Refuted`."""
 
-    asked_seconds: int
+    asked_seconds: UnixSeconds
     to: int
     nodes: int
     zones: Mapping[str, int] = {}
@@ -140,7 +141,7 @@ class Came(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """What a target was asked for, the first of it at `asked_seconds`, and the machines that `came` since, by zone. `nodes` and
     `zones` as in `Pledge`; without nodes, nothing is awaited any more."""
 
-    asked_seconds: int
+    asked_seconds: UnixSeconds
     nodes: int = 0
     zones: Mapping[str, int] = {}
     came: Mapping[str, int] = {}
@@ -159,7 +160,7 @@ class LeadTime(msgspec.Struct, frozen=True, array_like=True):
     """One request for a node that has ended: when it was made, and after how many seconds the node joined and was usable. A
     negative number: it took longer than that, or never came."""
 
-    asked_seconds: int
+    asked_seconds: UnixSeconds
     joined_seconds: int
     usable_seconds: int
 
@@ -169,8 +170,8 @@ class LeadTimes(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     it has failed and is counted). No machine seen so far was made after `newest_seconds` (0: unknown)."""
 
     requests: tuple[LeadTime, ...] = ()
-    under_way: Mapping[str, int] = {}
-    newest_seconds: int = 0
+    under_way: Mapping[str, UnixSeconds] = {}
+    newest_seconds: UnixSeconds = 0
 
 
 class Memory(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -200,22 +201,22 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """
 
     version: int = MEMORY_VERSION
-    unneeded_since: Mapping[str, int] = {}
+    unneeded_since: Mapping[str, UnixSeconds] = {}
     known_groups: Mapping[str, str] = {}
     backoffs: Mapping[str, BackoffState] = {}
     denials: Mapping[str, BackoffState] = {}
     last_writes: Mapping[str, LastWrite] = {}
     conflicts: Mapping[str, ConflictState] = {}
-    leaving: Mapping[str, int] = {}
+    leaving: Mapping[str, UnixSeconds] = {}
     left_empty: tuple[str, ...] = ()
-    foreign_since: Mapping[str, int] = {}
-    waiting_since: Mapping[str, int] = {}
+    foreign_since: Mapping[str, UnixSeconds] = {}
+    waiting_since: Mapping[str, UnixSeconds] = {}
     sizes: Mapping[str, SizeState] = {}
     known_targets: Mapping[str, KnownTarget] = {}
     failed_machines: tuple[str, ...] = ()
     held_groups: tuple[str, ...] = ()
     purchase: Purchase | None = None
-    replaceable_since: Mapping[str, int] = {}
+    replaceable_since: Mapping[str, UnixSeconds] = {}
     replacements: tuple[Replacement, ...] = ()
     departures: Departures = {}
     intended: Mapping[str, tuple[str, ...]] = {}
@@ -227,13 +228,13 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     probes: Mapping[str, Probe] = {}
     tiers: Mapping[str, TierState] = {}
     lead_times: Mapping[str, LeadTimes] = {}
-    bookings: Mapping[str, int] = {}
-    last_failures: Mapping[str, int] = {}
+    bookings: Mapping[str, UnixSeconds] = {}
+    last_failures: Mapping[str, UnixSeconds] = {}
     defects: Known = {}
     examine_next: str = ""
-    last_added_seconds: int = 0
-    last_removed_seconds: int = 0
-    last_failed_seconds: int = 0
+    last_added_seconds: UnixSeconds = 0
+    last_removed_seconds: UnixSeconds = 0
+    last_failed_seconds: UnixSeconds = 0
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

@@ -26,8 +26,14 @@ def decoder(kind: type[_Value]) -> "msgspec.json.Decoder[_Value]":
 
 
 def decode(body: bytes | str | memoryview, kind: type[_Value]) -> _Value:
-    """JSON as a value of that type. Raises `msgspec.DecodeError` and `msgspec.ValidationError`."""
-    return decoder(kind).decode(body)
+    """JSON as a value of that type. Raises `msgspec.DecodeError` and its `ValidationError`, also where msgspec itself raises
+    something else."""
+    try:
+        return decoder(kind).decode(body)
+    except RecursionError:
+        raise msgspec.DecodeError("Nested more deeply than any object is") from None
+    except UnicodeError:
+        raise msgspec.DecodeError("Text that is not UTF-8") from None
 
 
 def convert(

@@ -26,8 +26,7 @@ _EPOCH_DAY = date(1970, 1, 1).toordinal()
 _FIRST = (date.min.toordinal() - _EPOCH_DAY) * 86_400
 _END = (date.max.toordinal() + 1 - _EPOCH_DAY) * 86_400
 UnixSeconds = Annotated[int, Meta(ge=0, le=1 << 36)]
-"""An instant or a time in a text that somebody else may have written: until the year 4147, so that the sum of two is an
-instant."""
+"""An instant or a span in a text that somebody else may have written. It ends in the year 4147: the sum of two is an instant."""
 _SECOND_UTC = {f"{second:02}Z": second for second in range(60)}
 
 

@@ -3,9 +3,14 @@
 import ast
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
+import msgspec
 import pytest
+
+from reconciler.values.decoding import decode
 
 ROOT = Path(__file__).resolve().parents[2]
 _RACE = """
@@ -62,3 +67,15 @@ def test_nothing_else_makes_a_typed_decoder() -> None:
             if name in ("msgspec.json.Decoder", "msgspec.convert") or (name == "msgspec.json.decode" and typed):
                 unguarded.append(f"{path.relative_to(ROOT)}:{call.lineno}")
     assert unguarded == []
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b'{"x": ' + b"[" * 100_000, b'{"x": ' * 20_000 + b"1" + b"}" * 20_000, b'{"x": "\xff"}', '{"x": "\ud800"}', b"\xff", b""],
+    ids=["open lists", "deep mappings", "no UTF-8", "a lone surrogate", "no text", "nothing"],
+)
+@pytest.mark.parametrize("kind", [dict[str, str], msgspec.defstruct("Passing", [("y", str, "")]), msgspec.Raw])
+def test_a_text_that_cannot_be_decoded_has_one_error(body: bytes | str, kind: Any) -> None:
+    """Callers expect this one and no other, also for what they pass over."""
+    with suppress(msgspec.DecodeError):
+        decode(body, kind)

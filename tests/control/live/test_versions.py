@@ -131,6 +131,20 @@ def test_an_upgrade_from_each_earlier_form_changes_no_size(path: Path) -> None:
         assert set(cluster.stored()["leaving"]) == set(LEAVING)
 
 
+@pytest.mark.parametrize("content", [
+    b'{"x": ' + b"[" * 100_000, b'{"examineNext": "\xff"}', b'{"unneededSince": {"general-1": 1000000000000000}}',
+    b'{"denials": {"growth MachineDeployment prod/general": {"failures": 1, "failedSeconds": 0, "untilSeconds": -1000000}}}',
+    b'{"departures": {"a": [[-1, 1]]}}', b'{"leadTimes": {"a": {"requests": [[1e15, 1, 1]]}}}',
+], ids=lambda content: content[:20].decode("ascii", "replace"))  # fmt: skip
+def test_a_memory_that_somebody_damaged_costs_one_turn(content: bytes) -> None:
+    """Deep texts, bytes that are no text, and instants outside of any calendar: it says so once, and begins afresh."""
+    cluster = Cluster()
+    cluster.state.save("memory", content)
+    first, *others = cluster.turns()
+    assert "damaged" in first.unavailable
+    assert [report.unavailable for report in others] == ["", ""]
+
+
 @pytest.mark.parametrize("path", STATES[-1:], ids=lambda path: path.stem)
 def test_the_newest_form_is_that_of_this_release(path: Path) -> None:
     """A field that is added has a form of its own here: until then the fixture is not complete."""
