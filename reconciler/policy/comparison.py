@@ -442,7 +442,7 @@ def _default_texts(kind: str) -> Mapping[str, str]:
 
 
 def _places(before: Place | None, after: Place | None) -> str:
-    if before is not None and after is not None:
+    if before is not None and after is not None and before != after:
         return f" ({before} -> {after})"
     if after is not None:
         return f" ({after})"

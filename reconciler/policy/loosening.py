@@ -50,7 +50,8 @@ _OPENINGS = ("discovery", "groupNamespaces")
 """Lists of what a policy takes: an item more loosens, an item less does not."""
 _WITH_DEFAULT = ("budgets", "groupNamespaces")
 """Without these lists something else holds (a built-in budget, all namespaces): the first item replaces it."""
-_CAME, _GONE = ("absent", "added"), ("present", "removed")
+ADDED, REMOVED = "added", "removed"
+_CAME, _GONE = ("absent", ADDED), ("present", REMOVED)
 """The old and the new value of a list item that comes, and of one that goes."""
 _UNTIL = ", until "
 _NEVER = "Never"
@@ -265,9 +266,18 @@ def _judged(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[tup
             if verdict is not None:
                 yield item, *(_GONE if gone else _CAME), verdict
             continue
-        verdict = _verdict(path, old, new)
+        verdict = (
+            None
+            if _only_holds(path, before if new is None else after, after if new is None else before)
+            else _verdict(path, old, new)
+        )
         if verdict is not None:
             yield path, UNSET if old is None else old, UNSET if new is None else new, verdict
+
+
+def _only_holds(path: str, there: Mapping[str, str], other: Mapping[str, str]) -> bool:
+    """Whether an empty mapping at `path` still stands on the other side, with keys below it that are judged themselves."""
+    return there.get(path) == "{}" and any(_within(key, path) for key in other)
 
 
 def _aligned(before: Mapping[str, str], after: Mapping[str, str]) -> Mapping[str, str]:

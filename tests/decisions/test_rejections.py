@@ -28,7 +28,8 @@ def test_a_pod_that_fits_no_group_says_what_each_node_has_against_it() -> None:
     reason = _waiting().reasons[0]
     assert (reason.code, reason.data["nodes"]) == ("NoGroupFits", 6)
     assert reason.data["rejections"] == ("3 NodeResourcesFit", "2 TaintToleration", "1 leaving or not usable")
-    assert reason.message.endswith("; 6 existing nodes reject it: 3 NodeResourcesFit, 2 TaintToleration, 1 leaving or not usable")
+    assert ", nor does it fit on any of 6 existing nodes: too little free capacity on 3, " in reason.message
+    assert reason.message.endswith(", untolerated taint on 2, leaving or not usable on 1")
 
 
 def test_a_pod_whose_groups_are_exhausted_says_the_same() -> None:

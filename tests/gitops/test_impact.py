@@ -62,7 +62,7 @@ def told(before: Impact, after: Impact) -> list[str]:
     ]
     pods, pod_lines = pod_differences(before, after, (), Fold())
     joined = before.nodes_joined, after.nodes_joined
-    moved, node_lines = node_differences(before, after, joined, (), nodes, [line("general"), line("spot")], Fold())
+    moved, node_lines = node_differences(before, after, joined, (), nodes, [line("general"), line("spot")], (), Fold())
     lines = [f"{one.mark} {one.meaning}: {one.sentence}" for one in (*pod_lines, *node_lines)]
     return [f"{pods} pods, {moved} nodes", *lines]
 

@@ -13,7 +13,7 @@ from tests.builders import NOW, ClusterBuilder, node_group, policy
 
 FOUND = (Discovery(name="all", provider="clusterAPI"),)
 KEPT = GroupFields(hold=Hold(reason="never touch", until_seconds=None))
-FREE = "This loosens hold never touch -> unset (calm)."
+FREE = "The hold of calm is removed: never touch."
 
 
 @pytest.fixture
@@ -52,14 +52,14 @@ def test_a_document_for_a_discovered_group_that_writes(world: World) -> None:
 def test_a_document_for_a_discovered_group_that_drains_more(world: World) -> None:
     own = node_group("calm", min=None, max=None, scale_down=ScaleDown(utilization_threshold_percent=95))
     assert _told(world, policy(discovery=FOUND), policy(own, discovery=FOUND)) == [
-        ("warning", "This loosens scaleDown.utilizationThresholdPercent 50 -> 95 (calm)."),
+        ("warning", "Nodes of calm may be removed up to 95% utilization (was 50%)."),
     ]
 
 
 def test_the_same_document_is_told_under_the_name_that_it_gives(world: World) -> None:
     own = node_group("calm", min=None, max=None, scale_down=ScaleDown(utilization_threshold_percent=95))
     (told,) = _told(world, policy(discovery=FOUND), policy(msgspec.structs.replace(own, name="other"), discovery=FOUND))
-    assert told == ("warning", "This loosens scaleDown.utilizationThresholdPercent 50 -> 95 (other).")
+    assert told == ("warning", "Nodes of other may be removed up to 95% utilization (was 50%).")
 
 
 @pytest.mark.parametrize(
@@ -88,4 +88,4 @@ def test_bounds_of_the_target_are_no_change(world: World) -> None:
     before = policy(discovery=FOUND)
     assert _told(world, before, policy(node_group("calm", min=None, max=None), discovery=FOUND)) == []
     told = _told(world, before, policy(node_group("calm", min=None, max=5), discovery=FOUND))
-    assert told == [("warning", "This loosens size.max 4 -> 5 (calm).")]
+    assert told == [("warning", "calm may grow to 5 nodes (was 4).")]

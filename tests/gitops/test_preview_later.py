@@ -87,7 +87,7 @@ def test_nodes_that_come_later_are_a_note(world: World) -> None:
     assert (told.grade, told.message) == (
         "note", f"At {instant_text(NOW + 6 * HOUR)}, with the pods of now: 2 more nodes are added.",
     )  # fmt: skip
-    assert plain_sentence(headline(shown)) == "1 value may become looser; within a day 2 more nodes are added"
+    assert plain_sentence(headline(shown)) == "Window 0 14 * * * of calm is added; within a day 2 more nodes are added"
 
 
 def test_a_window_beyond_the_day_is_not_looked_at(world: World) -> None:

@@ -58,17 +58,32 @@ def test_writing_stops(changed: Changed) -> None:
 def test_a_target_with_a_typing_error(changed: Changed) -> None:
     """It is the first thing, and nothing says that the group comes into the policy."""
     found = changed(("on-demand.yaml", "c1-auto-45vz8", "c1-auto-45vz9"))
-    assert found["headline"] == "A group's target does not exist; 5 more pods have nowhere to run"
+    assert found["headline"] == "Target c1-auto-45vz9 does not exist: auto is not scaled; 5 more pods have nowhere to run"
     assert found["consequences"][0]["message"] == (
         "Target MachineDeployment capi/c1-auto-45vz9 of auto does not exist. auto loses its 7 new nodes."
     )
     assert not {"GroupsCome", "GroupsHeld"} & {one["code"] for one in found["consequences"]}
 
 
+@pytest.mark.parametrize(("edit", "headline"), [
+    (("on-demand.yaml", "max: 10}", "max: 14}"),
+     "auto may grow to 14 nodes (was 10); auto 9 -> 11 nodes, big 4 -> 3, -$13.87 per month"),
+    (("spot.yaml", '"0.058"', '"0.580"'), "The price of spot changes from 0.058 to 0.58; no decision changes"),
+    (("on-demand.yaml", "name: big\n  namespace", "name: large\n  namespace"),
+     "NodeGroup big is renamed to large; no decision changes"),
+    (("prod.yaml", "adoptFrom: [kubectl]", "adoptFrom: []"),
+     "1 more pod has nowhere to run; auto 9 -> 10 nodes, big 4 -> 3, -$154.03 per month"),
+])  # fmt: skip
+def test_the_first_line_names_what_changes(changed: Changed, edit: tuple[str, str, str], headline: str) -> None:
+    """The groups, the money, and whether anything is decided otherwise: 2 more nodes at 0.192 for one at 0.403 are 0.019 less
+    per hour, 13.87 per month; one more for one less are 0.211 less, 154.03 per month."""
+    assert changed(edit)["headline"] == headline
+
+
 def test_a_template_that_the_nodes_contradict(changed: Changed) -> None:
     """With the words of the plan."""
     found = changed(("on-demand.yaml", "capacity: {cpu: 8, memory: 32Gi", "capacity: {cpu: 16, memory: 64Gi"))
-    assert found["headline"] == "A group's template differs from its nodes; nodes and pods move as under main"
+    assert found["headline"] == "The template of big differs from its nodes; no decision changes"
     assert sentences(found, "warning")["TemplateDiffers"].startswith(
         "big: its nodes offer less than its template (cpu 16 and 8, node big-cvpqs-75zr8)"
     )
@@ -82,7 +97,7 @@ NOW = "No difference with the pods of now. This changes "
     (("on-demand.yaml", "taints: []", "startupTaints: [{key: node.kubernetes.io/*, effect: NoExecute}]\n    taints: []"),
      f"{NOW}template.startupTaints"),
     (("on-demand.yaml", "reserved: {cpu: 200m, memory: 2Gi}", "reserved: {cpu: 0, memory: 0}"),
-     "A group's template differs from its nodes; nodes and pods move as under main"),
+     "The template of big differs from its nodes; no decision changes"),
 ])  # fmt: skip
 def test_a_value_without_an_effect_now_is_named(changed: Changed, edit: tuple[str, str, str], headline: str) -> None:
     """It may have one with other pods: this is not `No effect`."""
@@ -96,7 +111,9 @@ def test_an_empty_mapping_says_something(changed: Changed) -> None:
     changes = {(one["path"], one["before"], one["after"]) for one in found["changes"]}
     assert changes == {("discovery[all].clusterAPI", "{}", None), ("discovery[all].openshift", None, "{}")}
     narrower = (("prod.yaml", "clusterAPI: {}", "clusterAPI: {namespaces: [capi]}"),)
-    (change,) = changed(("prod.yaml", "{namespaces: [capi]}", "{}"), before=(*main, *narrower))["changes"]
+    wider = changed(("prod.yaml", "{namespaces: [capi]}", "{}"), before=(*main, *narrower))
+    (change,) = wider["changes"]
+    assert wider["headline"] == "Discovery rule all finds targets in all namespaces (was [capi]); no decision changes"
     assert (change["path"], change["before"], change["after"]) == ("discovery[all].clusterAPI.namespaces", "[capi]", None)
 
 
@@ -114,7 +131,7 @@ spec:
 def test_documents_for_other_clusters(changed: Changed) -> None:
     """They are named with the command that judges them."""
     found = changed(("others.yaml", "", OVERRIDE))
-    assert found["headline"] == "Documents for other clusters change; nodes and pods move as under main"
+    assert found["headline"] == "Documents for other clusters change; no decision changes"
     assert found["changed"] is True
     assert sentences(found, "warning")["OtherClusters"] == (
         "Documents for clusters c2, c7 changed; not judged here: run `reconciler preview --fleet` with a snapshot of each."

@@ -92,7 +92,7 @@ def test_everything_at_once():
         "NodeGroupPolicy prod: tiers[spot].match.names [^spot-] -> [^spot-, ^big] (prod.yaml:7:15 -> prod.yaml:9:15)",
         "NodeGroup big: hold unset -> {reason: repair} (big.yaml:10:3)",
         "NodeGroup big: scaleDown unset -> {unneededTime: 1m30s} (big.yaml:11:3)",
-        "NodeGroup big: size.max 40 -> 60 (big.yaml:9:5 -> big.yaml:9:5)",
+        "NodeGroup big: size.max 40 -> 60 (big.yaml:9:5)",
         "NodeGroup big: tier (by match) unset -> spot (prod.yaml:8:7)",
         "NodeGroup fresh: added (fresh.yaml:1:1)",
         "NodeGroup gone: removed, its target keeps its size (was gone.yaml:1:1)",

@@ -96,7 +96,7 @@ def test_a_change_of_tests_alone_is_in_the_headline(sides: Path, capsys: pytest.
     """Nothing else differs; it is not `No effect`."""
     _nowhere(sides / "change")
     _, _, document = lost(capsys)
-    assert document["headline"] == "3 policy tests of main do not judge it as before; nodes and pods move as under main"
+    assert document["headline"] == "3 policy tests of main do not judge it as before; no decision changes"
     assert document["changed"] is True
     digest = document["digest"]
     (sides / "change" / TEST).write_bytes((sides / "main" / TEST).read_bytes())

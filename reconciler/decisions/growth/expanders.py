@@ -12,6 +12,7 @@ from reconciler.decisions.draft import Draft, GroupDraft
 from reconciler.decisions.groups.group import OFF, balance_difference, ignored_labels
 from reconciler.policy.documents import Expander
 from reconciler.scheduling.new_nodes import NOTHING_FILLED, Filled
+from reconciler.values.money import price_text
 from reconciler.values.plural import count_text
 
 
@@ -161,6 +162,11 @@ def _machines_for_value(option: Option) -> Fraction:
     return Fraction(option.nodes, worth) if worth else Fraction(option.nodes)
 
 
+def _cost_text(option: Option) -> str:
+    """What all new nodes cost, and how many pods they serve: options may serve different ones."""
+    return f"for {price_text((option.price_micros or 0) * option.nodes)}/h ({count_text(option.pods, 'pod')})"
+
+
 class _Rule(msgspec.Struct, frozen=True):
     """One expander: what it compares (the smallest is best), and how that is told."""
 
@@ -169,10 +175,12 @@ class _Rule(msgspec.Struct, frozen=True):
 
 
 _RULES = {
-    Expander.LEAST_COST: _Rule(_cost_for_value, lambda option: f"{float(_cost_for_value(option)):.3f} of the request's worth"),
-    Expander.LEAST_WASTE: _Rule(waste, lambda option: f"{float(waste(option)):.3f} wasted on {count_text(option.nodes, 'node')}"),
-    Expander.LEAST_NODES: _Rule(lambda option: Fraction(option.nodes), lambda option: f"{option.nodes} nodes"),
-    Expander.MOST_PODS: _Rule(lambda option: Fraction(-option.pods), lambda option: f"{option.pods} pods"),
+    Expander.LEAST_COST: _Rule(_cost_for_value, _cost_text),
+    Expander.LEAST_WASTE: _Rule(
+        waste, lambda option: f"with {float(waste(option)):.1%} wasted on {count_text(option.nodes, 'node')}"
+    ),
+    Expander.LEAST_NODES: _Rule(lambda option: Fraction(option.nodes), lambda option: f"with {count_text(option.nodes, 'node')}"),
+    Expander.MOST_PODS: _Rule(lambda option: Fraction(-option.pods), lambda option: f"for {count_text(option.pods, 'pod')}"),
 }
 
 

@@ -1,6 +1,7 @@
 """Reasons about pending pods."""
 
 from reconciler.cluster.nodes.node import ZONE_LABEL
+from reconciler.decisions.reasons.code_words import counted_words
 from reconciler.plan.reason import Because
 from reconciler.values.duration import duration_text
 from reconciler.values.plural import count_text
@@ -356,5 +357,8 @@ class OtherScheduler(Because, frozen=True, kw_only=True):
 
 
 def _on_nodes(nodes: int, rejections: tuple[str, ...]) -> str:
-    reject = "rejects" if nodes == 1 else "reject"
-    return f"; {count_text(nodes, 'existing node')} {reject} it: {', '.join(rejections)}" if rejections else ""
+    """A node may reject the pod for several reasons, so the numbers do not add up to all nodes."""
+    if not rejections:
+        return ""
+    existing = "the existing node" if nodes == 1 else f"any of {nodes} existing nodes"
+    return f", nor does it fit on {existing}: {', '.join(map(counted_words, rejections))}"

@@ -2,6 +2,7 @@
 
 from decimal import Decimal
 
+from reconciler.decisions.reasons.code_words import in_words
 from reconciler.plan.money import money_text
 from reconciler.plan.reason import Because
 from reconciler.values.money import HOURS_PER_MONTH, PRICE_HOURS
@@ -76,15 +77,14 @@ class PendingPods(Because, frozen=True, kw_only=True):
 
     def sentence(self) -> str:
         """The pods, the nodes, the expander, why other groups offered nothing, and which were too different to balance with."""
-        against = f"; chosen by {self.expander}" if self.expander else "; the only group that can now"
+        against = f", chosen by {self.expander.removesuffix(',')}" if self.expander else ". No other group can grow for them now"
         if self.compared:
-            comma = "," if "," in self.expander and not self.expander.endswith(",") else ""
-            *others, last = self.compared
-            against += f"{comma} from {', '.join(others)} and {last}" if others else f"{comma} from {last}"
+            chosen, *rest = self.compared
+            against += f": {chosen}" + (f" rather than {' or '.join(rest)}" if rest else "")
         text = f"{count_text(self.pods, 'pending pod')} on {count_text(self.nodes, 'new node')}{against}"
         if self.others:
-            text = f"{text}; not {', '.join(self.others)}"
-        return f"{text}; not balanced with {', '.join(self.apart)}" if self.apart else text
+            text = f"{text}{'. Not possible: ' if self.expander else ': '}{', '.join(in_words(other) for other in self.others)}"
+        return f"{text}. Not balanced with {', '.join(self.apart)}" if self.apart else text
 
 
 class GrownForShare(Because, frozen=True, kw_only=True):

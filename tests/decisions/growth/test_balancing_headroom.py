@@ -54,7 +54,7 @@ def test_auto_ignores_zones_and_says_which_label_broke_similarity() -> None:
     plan = plan_of(cluster.world(), policy(*(node_group(name, balance_with="Auto") for name in "abc")))
     assert [line.desired for line in plan.groups] == [2, 2, 0]
     message = group(plan, "a").reasons[-1].message
-    assert message.endswith("not balanced with c: label node.kubernetes.io/instance-type: none and other")
+    assert message.endswith("Not balanced with c: label node.kubernetes.io/instance-type: none and other")
 
 
 def test_similarity_allows_small_differences_of_memory_only() -> None:

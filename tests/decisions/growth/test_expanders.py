@@ -41,18 +41,18 @@ DEAR = _option("dear", price=400_000)
 CASES = [
     # 4 cores and 8 GiB are worth 4 x 0.031611 + 8 x 0.004237 = 0.16034 by OpenCost's prices; 0.30 is 1.871 times that.
     ((COST,), 0, [DEAR, CHEAP], "cheap", "LeastCost",
-     ("cheap 1.871 of the request's worth", "dear 2.495 of the request's worth")),
+     ("cheap for 0.30/h (1 pod)", "dear for 0.40/h (1 pod)")),
     # Two nodes at 0.20 for 8 cores and 16 GiB: 0.40 for 0.32068 is 1.247.
     ((COST,), 0, [CHEAP, _option("more", nodes=2, asked=("8", "16Gi"), price=200_000)], "more", "LeastCost",
-     ("more 1.247 of the request's worth", "cheap 1.871 of the request's worth")),
+     ("more for 0.40/h (1 pod)", "cheap for 0.30/h (1 pod)")),
     # Pods that request nothing compare by the price of all nodes.
     ((COST,), 0, [_option("two", nodes=2, asked=("0", "0"), price=200_000), _option("one", asked=("0", "0"), price=300_000)],
-     "one", "LeastCost", ("one 300000.000 of the request's worth", "two 400000.000 of the request's worth")),
-    ((NODES,), 10, [_option("a", nodes=3), _option("b", nodes=2)], "b", "LeastNodes", ("b 2 nodes", "a 3 nodes")),
-    ((PODS,), 10, [_option("a", pods=5), _option("b", pods=7)], "b", "MostPods", ("b 7 pods", "a 5 pods")),
+     "one", "LeastCost", ("one for 0.30/h (1 pod)", "two for 0.40/h (1 pod)")),
+    ((NODES,), 10, [_option("a", nodes=3), _option("b", nodes=2)], "b", "LeastNodes", ("b with 2 nodes", "a with 3 nodes")),
+    ((PODS,), 10, [_option("a", pods=5), _option("b", pods=7)], "b", "MostPods", ("b for 7 pods", "a for 5 pods")),
     ((PODS, NODES), 0, [_option("a", nodes=2, pods=7), _option("b", pods=7), _option("c", pods=5)], "b", "LeastNodes",
-     ("b 1 nodes", "a 2 nodes")),
-    ((PODS, NODES), 0, [_option("a", pods=5), _option("b", nodes=2, pods=7)], "b", "MostPods", ("b 7 pods", "a 5 pods")),
+     ("b with 1 node", "a with 2 nodes")),
+    ((PODS, NODES), 0, [_option("a", pods=5), _option("b", nodes=2, pods=7)], "b", "MostPods", ("b for 7 pods", "a for 5 pods")),
     # Four nodes of 2 cores and one of 8 cost the same for the same pods: the one, whatever its name.
     ((COST,), 0, [_option("a", cpu="2", nodes=4, price=100_000), _option("b", price=400_000)], "b",
      "the fewest machines, all else being equal", ()),
@@ -61,43 +61,47 @@ CASES = [
     ((COST,), 0,
      [_option("a", cpu="2", nodes=4, price=100_000), _option("b", price=400_000), _option("dear", price=500_000)], "b",
      "LeastCost, then the fewest machines",
-     ("a 2.495 of the request's worth", "b 2.495 of the request's worth", "dear 3.118 of the request's worth")),
+     ("a for 0.40/h (1 pod)", "b for 0.40/h (1 pod)", "dear for 0.50/h (1 pod)")),
     # A near tie in waste is none in what is asked: one cent less for three times the machines is less.
     ((COST,), 10, [_option("a", cpu="2", nodes=3, price=100_000), _option("b", price=310_000)], "a", "LeastCost",
-     ("a 1.871 of the request's worth", "b 1.933 of the request's worth")),
+     ("a for 0.30/h (1 pod)", "b for 0.31/h (1 pod)")),
     # Of what wastes as much the next expander has the word where near ties are off.
     ((WASTE, PODS), 0, [_option("a", cpu="4", memory="16Gi", nodes=2, pods=3), _option("b", pods=2)], "a", "MostPods",
-     ("a 3 pods", "b 2 pods")),
+     ("a for 3 pods", "b for 2 pods")),
     ((NODES,), 0, [_option("b"), _option("a")], "a", "name, all else being equal", ()),
     ((PODS, NODES), 0, [_option("b", pods=7), _option("a", pods=7), _option("c", pods=5)], "a", "MostPods, then name",
-     ("a 7 pods", "b 7 pods", "c 5 pods")),
+     ("a for 7 pods", "b for 7 pods", "c for 5 pods")),
     ((WASTE,), 0, [_option("alone")], "alone", "", ()),
     # 4 of 8 cores and 8 of 32 GiB: 0.16034 of 0.388472 by OpenCost's prices. With 16 cores 0.64136, with 60 GiB 0.507108.
     ((WASTE,), 0, [_option("wide", cpu="16"), _option("fit")], "fit", "LeastWaste",
-     ("fit 0.587 wasted on 1 node", "wide 0.750 wasted on 1 node")),
+     ("fit with 58.7% wasted on 1 node", "wide with 75.0% wasted on 1 node")),
     # 0.587 and 0.750 are no near tie of 10 %, 0.587 and 0.684 are.
     ((WASTE,), 10, [_option("wide", cpu="16"), _option("fit")], "fit", "LeastWaste",
-     ("fit 0.587 wasted on 1 node", "wide 0.750 wasted on 1 node")),
+     ("fit with 58.7% wasted on 1 node", "wide with 75.0% wasted on 1 node")),
     ((WASTE,), 10, [_option("wide", memory="60Gi"), _option("fit", "4", "16Gi", nodes=2)], "wide",
-     "LeastWaste, of those within 10% the fewest machines,", ("wide 0.684 wasted on 1 node", "fit 0.587 wasted on 2 nodes")),
+     "LeastWaste, of those within 10% the fewest machines,",
+     ("wide with 68.4% wasted on 1 node", "fit with 58.7% wasted on 2 nodes")),
     ((WASTE,), 5, [_option("wide", memory="60Gi"), _option("fit", "4", "16Gi", nodes=2)], "fit", "LeastWaste",
-     ("fit 0.587 wasted on 2 nodes", "wide 0.684 wasted on 1 node")),
+     ("fit with 58.7% wasted on 2 nodes", "wide with 68.4% wasted on 1 node")),
     # Of two near ties of as many machines the one that wastes less.
     ((WASTE,), 10, [_option("wide", memory="60Gi"), _option("fit")], "fit",
-     "LeastWaste, of those within 10% the fewest machines,", ("fit 0.587 wasted on 1 node", "wide 0.684 wasted on 1 node")),
+     "LeastWaste, of those within 10% the fewest machines,",
+     ("fit with 58.7% wasted on 1 node", "wide with 68.4% wasted on 1 node")),
     # Of two near ties that are equal in all the first by name.
     ((WASTE,), 10, [_option("wide", memory="60Gi"), _option("b"), _option("a")], "a",
      "LeastWaste, of those within 10% the fewest machines, then name",
-     ("a 0.587 wasted on 1 node", "b 0.587 wasted on 1 node", "wide 0.684 wasted on 1 node")),
+     ("a with 58.7% wasted on 1 node", "b with 58.7% wasted on 1 node", "wide with 68.4% wasted on 1 node")),
     # At exactly 10 % it is a near tie: 4 of 10 cores and 4 of 8.
     ((WASTE,), 10, [_option("wide", "10", "0"), _option("fit", "4", "0", nodes=2)], "wide",
-     "LeastWaste, of those within 10% the fewest machines,", ("wide 0.600 wasted on 1 node", "fit 0.500 wasted on 2 nodes")),
+     "LeastWaste, of those within 10% the fewest machines,",
+     ("wide with 60.0% wasted on 1 node", "fit with 50.0% wasted on 2 nodes")),
     # A GPU that nobody asked for is worth 30 cores: 0.16034 of 1.338472.
     ((WASTE,), 0, [_with_gpu(_option("cards")), _option("wide", cpu="16")], "wide", "LeastWaste",
-     ("wide 0.750 wasted on 1 node", "cards 0.880 wasted on 1 node")),
+     ("wide with 75.0% wasted on 1 node", "cards with 88.0% wasted on 1 node")),
     # A price is missing: LeastWaste for all of them, and the plan says so.
     ((COST,), 0, [_option("wide", cpu="16", price=1), _option("fit")], "fit",
-     "LeastWaste (a price is unknown, so not LeastCost)", ("fit 0.587 wasted on 1 node", "wide 0.750 wasted on 1 node")),
+     "LeastWaste (a price is unknown, so not LeastCost)",
+     ("fit with 58.7% wasted on 1 node", "wide with 75.0% wasted on 1 node")),
 ]  # fmt: skip
 
 

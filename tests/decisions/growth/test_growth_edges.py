@@ -51,12 +51,12 @@ def test_why_other_groups_offered_nothing() -> None:
     plan = plan_of(cluster.world(), policy(*groups, tiers=tiers), memory)
     (told,) = [reason.message for reason in group(plan, "taken").reasons]
     assert told == (
-        "1 pending pod on 1 new node; the only group that can now; not a-held (GroupHeld), b-full (AtMaxSize), "
-        "c-unknown (TemplateUnknown), d-failed (BackedOff), e-other (TaintToleration), 1 more"
+        "1 pending pod on 1 new node. No other group can grow for them now: a-held (held), b-full (at its maximum), "
+        "c-unknown (capacity unknown), d-failed (backed off), e-other (untolerated taint), 1 more"
     )
     fewer = [one for one in groups if one.name in ("e-other", "f-late", "taken")]
     (told,) = [reason.message for reason in group(plan_of(cluster.world(), policy(*fewer, tiers=tiers)), "taken").reasons]
-    assert told.endswith("not e-other (TaintToleration), f-late (LowerTier)")
+    assert told.endswith(": e-other (untolerated taint), f-late (lower tier)")
 
 
 def _world(replicas: int, *machines: Machine) -> World:

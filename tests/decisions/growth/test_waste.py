@@ -92,15 +92,17 @@ def _bought(*groups: NodeGroup) -> str:
 def test_the_cheapest_is_bought_where_prices_are() -> None:
     """Two small machines cost less than the large one."""
     told = _bought(node_group("large", price_per_hour="0.90"), node_group("small", price_per_hour="0.30"))
-    assert told.startswith("8 pending pods on 2 new nodes; chosen by LeastCost from small ")
+    assert told.startswith(
+        "8 pending pods on 2 new nodes, chosen by LeastCost: small for 0.60/h (8 pods) rather than large for 0.90/h (8 pods)"
+    )
 
 
 def test_the_purchase_says_why_not_the_others() -> None:
     """By the scores of those that offered something, and by what stands in the way of the others."""
     told = _bought(node_group("large"), node_group("small"))
     assert told == (
-        "8 pending pods on 1 new node; chosen by LeastWaste, of those within 10% the fewest machines, from "
-        "large 0.106 wasted on 1 node and small 0.106 wasted on 2 nodes"
+        "8 pending pods on 1 new node, chosen by LeastWaste, of those within 10% the fewest machines: "
+        "large with 10.6% wasted on 1 node rather than small with 10.6% wasted on 2 nodes"
     )
     told = _bought(node_group("large"), node_group("small", max=0))
-    assert told == "8 pending pods on 1 new node; the only group that can now; not small (AtMaxSize)"
+    assert told == "8 pending pods on 1 new node. No other group can grow for them now: small (at its maximum)"

@@ -80,6 +80,13 @@ def _money(amount: int | str | None, currency: str | None, *, signed: bool = Fal
     return Foreign(_UNKNOWN if amount is None else money_text(Decimal(amount), currency or "", signed=signed))
 
 
+def shown_figures(preview: Preview) -> Iterator[ChangeFigure]:
+    """Without the rows that are zero on both sides."""
+    for figure in change_figures(preview):
+        if figure.code in (NODES, COST) or figure.today or figure.after:
+            yield figure
+
+
 def change_figures(preview: Preview) -> tuple[ChangeFigure, ...]:
     """Nodes, pods, evictions, cost; without a price anywhere no cost, and nothing where there is nothing to compare with."""
     comparison = preview.comparison

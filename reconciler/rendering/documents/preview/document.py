@@ -1,6 +1,8 @@
-"""A preview as a document: the change in one line, cautions, figures, groups, what is done; the policy itself comes last."""
+"""A preview as a document: the change in one line, the values that change, cautions, figures, groups, what is done."""
 
 from collections.abc import Iterator
+
+import msgspec
 
 from reconciler.plan.comparison import Pair, PlanComparison
 from reconciler.plan.plan import PlanProblem
@@ -17,8 +19,13 @@ from reconciler.rendering.documents.blocks import (
     gravest_first,
     names_listed,
 )
-from reconciler.rendering.documents.preview.change_figures import change_figures, joined_nodes, limit_rows
-from reconciler.rendering.documents.preview.group_differences import action_differences, group_differences
+from reconciler.rendering.documents.preview.change_figures import joined_nodes, limit_rows, shown_figures
+from reconciler.rendering.documents.preview.group_differences import (
+    action_differences,
+    changes_size,
+    group_differences,
+    told_as_actions,
+)
 from reconciler.rendering.documents.preview.headline import consequence_alarms, headline
 from reconciler.rendering.documents.preview.node_differences import node_differences
 from reconciler.rendering.documents.preview.pod_differences import pod_differences
@@ -63,20 +70,25 @@ def _alone(preview: Preview) -> Iterator[tree.Block]:
 
 
 def _compared(preview: Preview, compared: PlanComparison, fold: Fold) -> Iterator[tree.Block]:
-    yield from test_blocks(preview.tests, everything=not fold.names)
-    yield from consequence_alarms(preview, everything=not fold.names)
-    yield _figures(preview, compared)
     sections = [section for section in _sections(preview, compared, fold) if section.differences or section.blocks]
-    last = [section for section in sections if section.heading == POLICY]
+    last = [section for section in sections if section.heading == POLICY and len(section.differences) > _FEW_VALUES]
+    first = [msgspec.structs.replace(one, opened=True) for one in sections if one.heading == POLICY and one not in last]
+    sections = [section for section in sections if section.heading != POLICY or section in last]
+    yield from first
+    yield from test_blocks(preview.tests, everything=not fold.names)
+    yield from consequence_alarms(preview, everything=not fold.names, causes=not first)
+    yield _figures(preview, compared)
     yield from (section for section in sections if section.opened)
     if preview.replay is not None:
         yield tree.Section("Replay", None, blocks=replay_blocks(with_side_names(preview.replay, (MAIN, THIS_PR))), opened=True)
     yield from (section for section in sections if not section.opened and section not in last)
     yield from _notes(preview)
-    yield from last or (tree.Paragraph(("The policy does not differ.",)),)
+    yield from last or (() if first else (tree.Paragraph(("The policy does not differ.",)),))
     yield tree.Sources(tuple(_sources(preview)))
 
 
+_FEW_VALUES = 6
+"""So many lines about the policy itself stand first; more stand last."""
 _FAILURES_SHOWN = 3
 
 
@@ -145,7 +157,7 @@ def steady_states(compared: PlanComparison) -> str:
 
 
 def _figures(preview: Preview, compared: PlanComparison) -> tree.Table:
-    rows = (*((figure.name, *figure.cells()) for figure in change_figures(preview)), *limit_rows(preview))
+    rows = (*((figure.name, *figure.cells()) for figure in shown_figures(preview)), *limit_rows(preview))
     columns = (tree.Column(heading=""), *(tree.Column(heading=name, right=True) for name in (MAIN, THIS_PR, "change")))
     unpriced = preview.plan.cost.unpriced_groups
     note = f"{count(len(unpriced), 'group')} without a price not counted." if unpriced else ""
@@ -162,10 +174,11 @@ def _sections(preview: Preview, compared: PlanComparison, fold: Fold) -> Iterato
         GROUPS, len(compared.groups), group_differences(compared.groups, compared.actions, fold), "group", opened=True
     )
     yield tree.Section(HEADING, len(preview.sizes), sizes, "declared size", opened=True)
-    summaries = tree.Named(((MAIN, compared.summary_before), (THIS_PR, compared.summary_after)))
-    yield tree.Section(ACTIONS, len(compared.actions), action_differences(compared.actions, fold), "action", (summaries,))
+    sized = {pair.either.name for pair in compared.groups if changes_size(pair)}
+    actions = told_as_actions(compared.groups, compared.actions)
+    yield tree.Section(ACTIONS, len(actions), action_differences(actions, fold), "action")
     yield tree.Section(PODS, *pod_differences(before, after, compared.pods, fold))
-    yield tree.Section(NODES, *node_differences(before, after, joined, compared.nodes, plan.nodes, plan.groups, fold))
+    yield tree.Section(NODES, *node_differences(before, after, joined, compared.nodes, plan.nodes, plan.groups, sized, fold))
     yield tree.Section(PROBLEMS, len(compared.problems), problems, "problem")
     yield tree.Section(POLICY, len(preview.changes), policy, "value")
 

@@ -68,7 +68,7 @@ def _group(pair: Pair[GroupLine]) -> Difference:
         return Difference(MORE if came else FEWER, sentence)
     sizes = [("desired", str(old.desired), str(new.desired)), ("settled", _size(old.settled), _size(new.settled))]
     if sizes[0][1:] == sizes[1][1:]:
-        sizes = [("desired and settled", *sizes[0][1:])]
+        sizes = [("nodes", *sizes[0][1:])]
     facts = [
         (name, before, after)
         for name, before, after in (
@@ -76,7 +76,7 @@ def _group(pair: Pair[GroupLine]) -> Difference:
             *sizes,
             ("range", f"{old.min}..{old.max}", f"{new.min}..{new.max}"),
             ("tier", old.tier or "none", new.tier or "none"),
-            ("owner", owner_words(old), owner_words(new)),
+            ("owner", *((owner_words(old), owner_words(new)) if old.held is new.held else ("", ""))),
             ("held", "yes" if old.held else "no", "yes" if new.held else "no"),
             ("price", old.price_per_hour or "none", new.price_per_hour or "none"),
             ("target", old.target, new.target),
@@ -85,10 +85,10 @@ def _group(pair: Pair[GroupLine]) -> Difference:
     ]
     parts = [f"{name} {before} -> {after}" for name, before, after in facts]
     parts += size_bounds(new) if old.desired != new.desired else ()
-    if new.held and new.wanted is not None and new.wanted != old.wanted:
+    if new.held and new.wanted is not None and new.wanted not in (old.wanted, new.current):
         # What a group would do is known of held ones only, and a held one goes nowhere.
         other = f" ({MAIN}: {old.wanted})" if old.held and old.wanted is not None else ""
-        parts.append(f"held at {new.current}; it would go to {new.wanted} if nothing held it{other}")
+        parts.append(f"held at {new.current}, would go to {new.wanted}{other}")
     sentence = ", ".join(parts) or _other_reasons(old, new)
     more = settled_size(new) - settled_size(old) or new.desired - old.desired
     mark = MORE if more > 0 else FEWER if more < 0 else STAYS if new.held else OTHERWISE
@@ -133,7 +133,7 @@ def _why(pair: Pair[GroupLine], changed: Sequence[Pair[Action]]) -> _Why:
     known = {reason.message for reason in old.reasons} if old is not None else set()
     codes_by_words |= {reason.message: reason.code for reason in further_reasons(new, actions) if reason.message not in known}
     if not codes_by_words and (ended := [entry.before for entry in changed if entry.before is not None]):
-        codes_by_words[f"without what {MAIN} does ({alike_actions(ended)[0].sentence})"] = f"not {ended[0].reason.code}"
+        codes_by_words[f"no longer {alike_actions(ended)[0].sentence}"] = f"not {ended[0].reason.code}"
     words = list(codes_by_words)[:_REASONS_SHOWN]
     if not words:
         return _Why()
@@ -153,6 +153,17 @@ _KINDS = (
 )  # fmt: skip
 """The gravest first."""
 _MARKS = {GROWS: MORE, SHRINKS: FEWER}
+
+
+def changes_size(pair: Pair[GroupLine]) -> bool:
+    """Whether the group gets another size than under main."""
+    return pair.before is None or pair.after is None or _ends(pair.before) != _ends(pair.after)
+
+
+def told_as_actions(groups: Sequence[Pair[GroupLine]], actions: Sequence[Pair[Action]]) -> tuple[Pair[Action], ...]:
+    """Without the changes of size that the line of the group tells with their reasons."""
+    told = {pair.either.name for pair in groups if changes_size(pair)}
+    return tuple(pair for pair in actions if pair.either.kind is not ActionKind.RESIZE or pair.either.group not in told)
 
 
 def action_differences(pairs: Sequence[Pair[Action]], fold: Fold) -> tuple[Difference, ...]:

@@ -1,50 +1,67 @@
 """The first words of a preview: the change in one line, then its consequences by grade, equal ones folded."""
 
 from collections.abc import Iterator, Sequence
+from itertools import product
 
 import msgspec
 
+from reconciler.plan.comparison import Pair
+from reconciler.plan.plan import GroupLine
 from reconciler.plan.preview import Preview
 from reconciler.plan.reason import Scalar
-from reconciler.rendering.documents.blocks import PROSE_WIDTH, Alarm, Foreign, Meaning, Sentence, plain_sentence
-from reconciler.rendering.documents.preview.change_figures import COST, ChangeFigure, change_figures
+from reconciler.policy.loosening import REMOVED
+from reconciler.rendering.documents.blocks import (
+    PROSE_WIDTH,
+    Alarm,
+    Foreign,
+    Meaning,
+    Sentence,
+    plain_sentence,
+)
+from reconciler.rendering.documents.preview.change_figures import COST, change_figures
 from reconciler.rendering.documents.preview.consequences.all import consequences
 from reconciler.rendering.documents.preview.consequences.consequence import Code, Consequence, Grade
 from reconciler.rendering.documents.preview.consequences.looser_values import value_family
-from reconciler.rendering.words.wording import MAIN, count
+from reconciler.rendering.documents.preview.consequences.looser_words import removed_words
+from reconciler.rendering.documents.preview.consequences.wordings import capitalized
+from reconciler.rendering.words.wording import count, settled_size
 
 _MOST_PARTS = 2
-_WIDTH = PROSE_WIDTH - 10
-"""Of a heading on one line, with room for what marks it."""
+_WIDTH, _MARKS = PROSE_WIDTH - len("## "), len("``")
+"""Of a heading on one line, and what marks a name in it."""
 
 
 def headline(preview: Preview) -> Sentence:
     """`5 more pods have nowhere to run; 18 nodes in steady state instead of 24`; without an effect it says so."""
     if preview.comparison is None:
         return ("What this policy does to the node groups",)
-    figures = change_figures(preview)
     effects = consequences(preview)
-    steady = _steady(figures, effects)
-    cautions: list[Sentence] = [(short,) for short in _shorts([one for one in effects if one.grade is Grade.CAUTION])]
+    steady = _steady(preview, effects)
+    cautions = list(_shorts([one for one in effects if one.grade is Grade.CAUTION]))
     # Beside a caution or another figure no weaker effect has room.
-    others: list[Sentence] = [(short,) for short in _shorts(effects)]
-    parts = cautions[:_MOST_PARTS] or others[: _MOST_PARTS - bool(steady)]
+    parts = cautions[:_MOST_PARTS] or list(_shorts(effects))[: _MOST_PARTS - bool(steady)]
+    repriced = _repriced(preview)
     if steady:
-        parts.append(steady)
+        price_too = len(parts) < _MOST_PARTS and bool(repriced)
+        parts += [_prices(repriced), steady] if price_too else [steady]
+    elif (price := _price_alone(preview)) and not cautions:
+        parts = [price]
     elif parts and not cautions and _nothing_moves(preview):
-        parts.append((f"nodes and pods move as under {MAIN}",))
-    if not parts:
-        return _without_effect(preview)
-    shown: list[str] = []
-    for part in parts:
-        # Large figures make the last part long; then it is told without the cost rather than not at all.
-        for words in (part, part[:1]):
-            longer = [*shown, *(("; ",) if shown else ()), *words]
-            if not shown or len(plain_sentence(tuple(longer))) <= _WIDTH:
-                shown = longer
-                break
-    first = shown[0]
-    return tuple(shown) if isinstance(first, Foreign) else (first[:1].upper() + first[1:], *shown[1:])
+        parts.append([("no decision changes",)])
+    return capitalized(_fitting(parts)) if parts else _without_effect(preview)
+
+
+def _fitting(parts: Sequence[Sequence[Sentence]]) -> Sentence:
+    """As many parts as one line holds. The last part has the least to say: it goes before a name does."""
+    for number in range(len(parts), 0, -1):
+        last = parts[number - 1]
+        named = [[wordings[0]] for wordings in parts[: number - 1]]
+        fewer = product(*parts[: number - 1]) if number > 1 else ()
+        for wordings in (*product(*named, last), *fewer, *product(*parts[:number])):
+            line = tuple(word for at, words in enumerate(wordings) for word in (*(("; ",) if at else ()), *words))
+            if len(plain_sentence(line)) + _MARKS * sum(isinstance(word, Foreign) for word in line) <= _WIDTH:
+                return line
+    return parts[0][-1]
 
 
 def _nothing_moves(preview: Preview) -> bool:
@@ -58,6 +75,10 @@ def _without_effect(preview: Preview) -> Sentence:
     """No plan differs with the pods of now. That does not mean that a value has no effect: the values are named."""
     if not preview.changed:
         return ("No effect: neither the policy nor the decision differs",)
+    if len(preview.changes) == 1 and not preview.changes[0].path:
+        change = preview.changes[0]
+        what = f"renamed to {change.after}" if change.before and change.after else "added" if change.after else "removed"
+        return (f"{change.kind} ", Foreign(change.before or change.name), f" is {what}; no decision changes")
     if not preview.changes:
         return ("No difference in the steady state: what differs now is below",)
     paths = list(dict.fromkeys(value_family(change.path) or change.kind for change in preview.changes))
@@ -68,31 +89,78 @@ def _without_effect(preview: Preview) -> Sentence:
 _IN_STEADY_PART = (Code.NODES_IN_STEADY_STATE, Code.COST)
 
 
-def _shorts(effects: Sequence[Consequence]) -> Iterator[str]:
-    """The short words of each, the gravest first; looser values are counted."""
+def _shorts(effects: Sequence[Consequence]) -> Iterator[list[Sentence]]:
+    """The wordings of each effect, the gravest first; looser values that have no words in common are counted."""
     codes = [one.code for one in effects]
     for number, one in enumerate(effects):
-        same = codes.count(one.code)
         if one.code in _IN_STEADY_PART or (one.code is Code.NODES_REMOVED and Code.WRITING_STARTS in codes):
             continue
         if codes.index(one.code) < number:
             continue
-        if one.code is Code.LOOSENS:
-            yield f"{count(same, 'value')} {'becomes' if same == 1 else 'become'} looser"
-        elif one.code is Code.MAY_LOOSEN:
-            yield f"{count(same, 'value')} may become looser"
-        else:
-            yield one.short
+        same = [other for other in effects if other.code is one.code]
+        named = one.named if len(same) == 1 else _removed(same, briefly=True)
+        short = one.short
+        if one.code in (Code.LOOSENS, Code.MAY_LOOSEN):
+            verb = "may become" if one.code is Code.MAY_LOOSEN else "becomes" if len(same) == 1 else "become"
+            short = f"{count(len(same), 'value')} {verb} looser"
+        yield [*((named,) if named else ()), (short,)]
 
 
-def _steady(figures: Sequence[ChangeFigure], effects: Sequence[Consequence]) -> Sentence:
-    """`18 nodes in steady state instead of 24, -$686.93 per month`; a number of nodes that is told already is not told again."""
+def _steady(preview: Preview, effects: Sequence[Consequence]) -> list[Sentence]:
+    """`auto 9 -> 11 nodes, big 4 -> 3, -$13.87 per month`, without the cost, or `18 nodes in steady state instead of 24`. A
+    number of nodes that is told already is not told again. Where prices differ, the cost says nothing about decisions."""
     nodes = [one for one in effects if one.code is Code.NODES_IN_STEADY_STATE]
-    parts = [one.short for one in nodes if abs(_integer(one.data["change"])) not in _stated_nodes(effects)]
-    for figure in figures:
-        if figure.code == COST and figure.changed:
-            parts += [*((", ",) if parts else ()), figure.cells()[2], " per month"]
-    return tuple(parts)
+    told = any(abs(_integer(one.data["change"])) in _stated_nodes(effects) for one in nodes)
+    cost = next((figure for figure in change_figures(preview) if figure.code == COST and figure.changed), None)
+    sizes = () if told else _sizes(preview)
+    totals = () if told or not nodes else (nodes[0].short,)
+    money: Sentence = (cost.cells()[2], " per month") if cost is not None and not _repriced(preview) else ()
+    parts = [part for part in (sizes, totals) if part]
+    return [*((*part, ", ", *money) for part in parts if money), *parts] or ([money] if money else [])
+
+
+_MOST_SIZES = 2
+
+
+def _sizes(preview: Preview) -> Sentence:
+    """`auto 9 -> 11 nodes, big 4 -> 3`, where one or two groups settle at other sizes; else nothing."""
+    pairs = () if preview.comparison is None else preview.comparison.groups
+    moved = [
+        (pair.after.name, settled_size(pair.before), settled_size(pair.after))
+        for pair in pairs
+        if pair.before is not None and pair.after is not None and settled_size(pair.before) != settled_size(pair.after)
+    ]
+    if not moved or len(moved) > _MOST_SIZES or any(pair.before is None or pair.after is None for pair in pairs):
+        return ()
+    words: list[str] = []
+    for number, (name, old, new) in enumerate(sorted(moved, key=lambda one: -abs(one[2] - one[1]))):
+        words += [*((", ",) if number else ()), Foreign(name), f" {old} -> {new}{'' if number else ' nodes'}"]
+    return tuple(words)
+
+
+def _repriced(preview: Preview) -> list[Pair[GroupLine]]:
+    """Groups of both policies with another price, whatever is decided."""
+    pairs = () if preview.comparison is None else preview.comparison.groups
+    return [
+        pair for pair in pairs
+        if pair.before is not None and pair.after is not None and pair.before.price_per_hour != pair.after.price_per_hour
+    ]  # fmt: skip
+
+
+def _price_alone(preview: Preview) -> list[Sentence]:
+    """`the price of spot changes from 0.058 to 0.58; no decision changes`: another price of the same nodes."""
+    pairs = _repriced(preview)
+    if not pairs or not _nothing_moves(preview):
+        return []
+    return [(*words, "; no decision changes") for words in _prices(pairs)]
+
+
+def _prices(pairs: Sequence[Pair[GroupLine]]) -> list[Sentence]:
+    if len(pairs) > 1:
+        return [(f"the prices of {len(pairs)} groups change",)]
+    old, new = pairs[0].before, pairs[0].after
+    prices = [Foreign((line.price_per_hour if line is not None else None) or "none") for line in (old, new)]
+    return [("the price of ", Foreign(pairs[0].either.name), " changes from ", prices[0], " to ", prices[1])]
 
 
 def _stated_nodes(effects: Sequence[Consequence]) -> set[int]:
@@ -120,13 +188,14 @@ _MOST_LINES = 5
 _MEANINGS = {Grade.CAUTION: Meaning.DANGER, Grade.WARNING: Meaning.HELD, Grade.NOTE: Meaning.NEUTRAL}
 
 
-def consequence_alarms(preview: Preview, *, everything: bool = False) -> Iterator[Alarm]:
+def consequence_alarms(preview: Preview, *, everything: bool = False, causes: bool = True) -> Iterator[Alarm]:
     """What stands above the table of figures: the lines of each grade, the gravest first. Equal ones are folded, and what is cut
-    is counted with the gravest of it; neither with `everything`."""
+    is counted with the gravest of it; neither with `everything`. `causes`: cautions name the values that may cause them."""
     effects = [one for one in consequences(preview) if one.code not in _TOLD]
     for grade in Grade:
         mine = [one for one in effects if one.grade is grade]
-        if lines := [one.sentence for one in _with_causes(mine)] if everything else _folded(tuple(_with_causes(mine))):
+        mine = list(_with_causes(mine)) if causes else mine
+        if lines := [one.sentence for one in mine] if everything else _folded(mine):
             yield Alarm(_MEANINGS[grade], tuple(lines), grade.capitalize())
 
 
@@ -164,6 +233,19 @@ def _alike(one: Consequence, number: int, *, whole: bool) -> tuple[Scalar, ...]:
 def _lot(lot: Sequence[Consequence]) -> Sentence:
     if len(lot) == 1:
         return lot[0].sentence
+    if removed := _removed(lot):
+        return (*capitalized(removed), ".")
     verb = "loosens" if lot[0].code is Code.LOOSENS else "may loosen"
     path = str(lot[0].data["path"])
-    return (f"This {verb} {len(lot)} values of ", Foreign(value_family(path)), ", such as ", *lot[0].sentence[1:])
+    first = lot[0].named or lot[0].sentence[1:-1]
+    return (f"This {verb} {len(lot)} values of ", Foreign(value_family(path)), ", such as: ", *first, ".")
+
+
+def _removed(lot: Sequence[Consequence], *, briefly: bool = False) -> Sentence:
+    """Items of one list that are removed, in one sentence; nothing for anything else. `briefly`: without what follows from it."""
+    paths = [str(one.data["path"]) for one in lot if one.data.get("after") == REMOVED and not one.data["groups"]]
+    families = {value_family(path) for path in paths}
+    if len(paths) < len(lot) or len(families) != 1:
+        return ()
+    names = [path.partition("[")[2].removesuffix("]") for path in paths]
+    return removed_words(families.pop(), names, last=lot[0].code is Code.MAY_LOOSEN and not briefly)

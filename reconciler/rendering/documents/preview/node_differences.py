@@ -1,6 +1,6 @@
 """What differs of nodes: which leave, stay or come until the steady state, and how those that are there stand now."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from reconciler.plan.comparison import Impact, Pair
 from reconciler.plan.plan import GroupLine, NodeLine
@@ -8,6 +8,8 @@ from reconciler.rendering.documents.blocks import FEWER, MORE, OTHERWISE, Differ
 from reconciler.rendering.words.fold import Fold
 from reconciler.rendering.words.plain import listed
 from reconciler.rendering.words.wording import MAIN, count, state_words
+
+_STAYS = "stays"
 
 
 def node_differences(
@@ -17,13 +19,14 @@ def node_differences(
     pairs: Sequence[Pair[NodeLine]],
     nodes: Sequence[NodeLine],
     groups: Sequence[GroupLine],
+    sized: Collection[str],
     fold: Fold,
 ) -> tuple[int, tuple[Difference, ...]]:
     """How many nodes differ, new ones included, and sentences about them: first those that leave. `joined` are how many come, by
-    group, under main and under this PR."""
+    group, under main and under this PR. `sized` are groups whose own line tells how many come."""
     leave, stay = {*after.nodes_gone} - {*before.nodes_gone}, {*before.nodes_gone} - {*after.nodes_gone}
     named = leave | stay | {pair.either.node for pair in pairs}
-    new = {group: (joined[0].get(group, 0), joined[1].get(group, 0)) for group in {*joined[0], *joined[1]}}
+    new = {group: (joined[0].get(group, 0), joined[1].get(group, 0)) for group in {*joined[0], *joined[1]} - {*sized}}
     group_of = {line.node: line.group or "no group" for line in nodes}
     lines = (
         *_leaving(leave, group_of, FEWER, ("leaves that stays", "leave that stay"), fold),
@@ -65,6 +68,8 @@ def _standing(pairs: Sequence[Pair[NodeLine]], fold: Fold) -> Iterator[Differenc
         lots.setdefault(key, {}).setdefault(pair.either.group or "no group", []).append(pair.either.node)
         if pair.after is not None and pair.after.removable and not (pair.before is not None and pair.before.removable):
             freed.add(key)
+    # Without the names of `wide`, what only changes a reason is one line.
+    quiet = {key: lots.pop(key) for key in [key for key in lots if fold.names and _only_reasons(key)]}
     together = fold.shown(number := sum(len(groups) for groups in lots.values()), fold.lots) < number
     rows: list[tuple[tuple[bool, int], Difference]] = []
     for key, groups in lots.items():
@@ -75,6 +80,19 @@ def _standing(pairs: Sequence[Pair[NodeLine]], fold: Fold) -> Iterator[Differenc
             rows.append(((key not in freed, -len(nodes)), Difference(OTHERWISE, sentence)))
     rows.sort(key=lambda row: row[0])
     yield from (line for _, line in rows)
+    if quiet:
+        groups_of_quiet = {group: None for groups in quiet.values() for group in groups}
+        number = sum(len(nodes) for groups in quiet.values() for nodes in groups.values())
+        verb = "stays" if number == 1 else "stay"
+        yield Difference(
+            OTHERWISE, f"{count(number, 'node')} of {_where(groups_of_quiet)} {verb}, for other reasons than under {MAIN}"
+        )
+
+
+def _only_reasons(key: tuple[str, str]) -> bool:
+    """Whether a node stays on both sides, in the same state."""
+    states = [side.partition(" [")[0] for side in key]
+    return states[0] == states[1] and states[0].endswith(_STAYS)
 
 
 def _where(groups: Mapping[str, object]) -> str:
@@ -85,4 +103,4 @@ def _stands(line: NodeLine | None) -> str:
     if line is None:
         return "not there"
     codes = ", ".join(sorted({blocker.code for blocker in line.blockers}))
-    return f"{state_words(line.state)}, {'removable' if line.removable else 'stays'}" + (f" [{codes}]" if codes else "")
+    return f"{state_words(line.state)}, {'removable' if line.removable else _STAYS}" + (f" [{codes}]" if codes else "")

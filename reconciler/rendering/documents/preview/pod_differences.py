@@ -24,7 +24,7 @@ def pod_differences(
     lines = (
         *_places(lost, "has no node in steady state", "have no node in steady state", FEWER, Meaning.DANGER, fold),
         *_evictions(before, after),
-        *_pending(pairs, fold),
+        *_pending([pair for pair in pairs if pair.either.pod not in {*lost, *placed}], fold),
         *_places(placed, "has a node in steady state", "have a node in steady state", MORE, Meaning.NEUTRAL, fold),
     )
     return len(pods), lines

@@ -110,10 +110,46 @@ def test_loosened(mixed_plan: Plan):
     ) == (
         "This loosens brandNew 1 -> 2.",
         "This loosens limits[cluster].max.nodes 9 -> unset.",
-        "This loosens size.max 40 -> 60 (big, small).",
-        "This loosens budgets[a].nodes 1 -> 2.",
+        "big, small may grow to 60 nodes (was 40).",
+        "Budget a lets 2 nodes leave at a time (was 1).",
         "This may loosen windows[0 7 * * *].duration 1h -> 2h (big).",
     )
+
+
+@pytest.mark.parametrize(("value", "words"), [
+    (looser("hold", "recovering disk", "unset", "big"), "The hold of big is removed: recovering disk."),
+    (looser("windows[night]", "absent", "added", "big", certain=False), "Window night of big is added."),
+    (looser("limits[cluster].max.cpu", "10", "20"), "Limit cluster allows 20 cpu (was 10)."),
+    (looser("discovery[all].clusterAPI.namespaces", "[capi]", "unset", certain=False),
+     "Discovery rule all finds targets in all namespaces (was [capi])."),
+    (looser("discovery[all].clusterAPI.namespaces", "[a]", "[b]", certain=False),
+     "This may loosen discovery[all].clusterAPI.namespaces [a] -> [b]."),
+])  # fmt: skip
+def test_what_may_happen_from_now_on(mixed_plan: Plan, value: Loosened, words: str):
+    """In words of a reviewer, where a value has some."""
+    assert told(mixed_plan, value) == (words,)
+    if value.certain:
+        line = plain_sentence(headline(preview(mixed_plan, value)))
+        assert line == f"{words[:-1]}; no decision changes"
+
+
+def test_budgets_that_are_removed_are_one_line(mixed_plan: Plan):
+    """Where none is left, the built-in one applies, as the reference of policies says: a tenth drained at a time."""
+    lost = [looser(f"budgets[{name}]", "present", "removed", certain=False) for name in ("empty", "drained")]
+    shown = preview(mixed_plan, *lost)
+    (warnings,) = consequence_alarms(shown)
+    assert [plain_sentence(line) for line in warnings.lines] == [
+        "Budgets drained, empty are removed: up to 10% of the nodes may be drained at a time, and all empty nodes may be removed."
+    ]
+    assert plain_sentence(headline(shown)) == "Budgets drained, empty are removed; no decision changes"
+
+
+def test_another_price_of_the_same_nodes_is_no_decision(mixed_plan: Plan):
+    """The figures tell the cost, the headline does not."""
+    cost = msgspec.structs.replace(mixed_plan.cost, settled_per_hour="9.00")
+    after = msgspec.structs.replace(with_group(mixed_plan, "general-a", price_per_hour="0.9"), cost=cost)
+    shown = preview(after, before=with_group(mixed_plan, "general-a", price_per_hour="0.6"))
+    assert plain_sentence(headline(shown)) == "The price of general-a changes from 0.6 to 0.9; no decision changes"
 
 
 def test_of_one_field_the_value_that_goes_furthest_comes_first(mixed_plan: Plan):
@@ -123,8 +159,8 @@ def test_of_one_field_the_value_that_goes_furthest_comes_first(mixed_plan: Plan)
     values += [looser("size.max", "17", "9000", "z"), looser("scaleDown.unneededTime", "30m", "0s", "z")]
     (warnings,) = consequence_alarms(preview(mixed_plan, *values))
     assert [plain_sentence(line) for line in warnings.lines] == [
-        "This loosens 13 values of size.max, such as size.max 17 -> 9000 (z).",
-        "This loosens 13 values of scaleDown.unneededTime, such as scaleDown.unneededTime 30m -> 0s (z).",
+        "This loosens 13 values of size.max, such as: z may grow to 9000 nodes (was 17).",
+        "This loosens 13 values of scaleDown.unneededTime, such as: nodes of z may be removed after 0s unneeded (was 30m).",
     ]
 
 
@@ -135,10 +171,10 @@ def test_further_is_told_by_the_ratio(mixed_plan: Plan):
         looser("budgets[c].nodes", "1", "5"),
     ]  # fmt: skip
     assert told(mixed_plan, *values) == (
-        "This loosens budgets[d].nodes 0 -> 1.",
-        "This loosens budgets[c].nodes 1 -> 5.",
-        "This loosens budgets[b].nodes 10% -> 20%.",
-        "This loosens budgets[a].nodes 10 -> 11.",
+        "Budget d lets 1 node leave at a time (was 0).",
+        "Budget c lets 5 nodes leave at a time (was 1).",
+        "Budget b lets 20% of the nodes leave at a time (was 10%).",
+        "Budget a lets 11 nodes leave at a time (was 10).",
     )
 
 
@@ -154,7 +190,7 @@ def test_groups_that_discovery_finds(mixed_plan: Plan):
     begins = msgspec.structs.replace(looser("mode", "Observe", "Enforce"), discovered=True)
     assert told(mixed_plan, begins)[0].startswith("This turns writing on for what discovery finds, mode Observe -> Enforce.")
     value = msgspec.structs.replace(looser("size.max", "4", "5", "big"), discovered=True)
-    assert told(mixed_plan, value) == ("This loosens size.max 4 -> 5 (big and what discovery finds).",)
+    assert told(mixed_plan, value) == ("big and what discovery finds may grow to 5 nodes (was 4).",)
 
 
 def test_takes_over(mixed_plan: Plan):
@@ -165,7 +201,7 @@ def test_takes_over(mixed_plan: Plan):
     held = with_group(mixed_plan, "spot-b", owner=mixed_plan.groups[0].owner, held=True)
     found = consequences(preview(mixed_plan, value, before=held))[0]
     assert (found.grade, found.code, found.data["groups"]) == (Grade.CAUTION, Code.TAKES_OVER, ("spot-b",))
-    assert found.message == "This takes over replicas that others declare (adoptFrom kubectl, kubectl-scale): spot-b."
+    assert found.message == "This takes over spot-b from kubectl, kubectl-scale."
     adopt = Action(
         kind=ActionKind.ADOPT, group="spot-b", target=spot.target, from_=3, to=3, bound=BOUND, reason=mixed_plan.actions[0].reason
     )
@@ -190,7 +226,7 @@ def test_a_huge_steady_state_is_in_the_headline(mixed_plan: Plan):
     cost = msgspec.structs.replace(mixed_plan.cost, settled_per_hour="90000000.00")
     after = msgspec.structs.replace(with_group(mixed_plan, first.name, settled=(first.settled or 0) + 100_000), cost=cost)
     shown = preview(after, looser("size.max", "4", "100000", "big"), before=mixed_plan)
-    assert plain_sentence(headline(shown)) == "1 value becomes looser; 100010 nodes in steady state instead of 10"
+    assert plain_sentence(headline(shown)) == "big may grow to 100000 nodes (was 4); h100 2 -> 100002 nodes"
 
 
 def test_a_group_that_leaves_keeps_its_size_and_its_cost(mixed_plan: Plan):
@@ -208,7 +244,7 @@ def test_a_group_that_leaves_keeps_its_size_and_its_cost(mixed_plan: Plan):
     assert (nodes.today, nodes.after, nodes.change) == (16, 14, -2)
     assert (cost_row.today, cost_row.after, cost_row.change) == ("5860.44", "5130.44", "-730.00")
     assert cost_row.cells() == ("$5,860.44", "$5,130.44", "-$730.00")
-    told = "1 group leaves the policy; 14 nodes in steady state instead of 16, -$730.00 per month"
+    told = "leaving leaves the policy; 14 nodes in steady state instead of 16, -$730.00 per month"
     assert plain_sentence(headline(shown)) == told
 
 
@@ -308,13 +344,13 @@ def test_warnings_about_the_policy_are_on_the_first_screen(mixed_plan: Plan):
     shown = preview(mixed_plan, warnings=(warning, warning))
     assert graded(shown) == [("warning", "PolicyWarnings")]
     assert consequences(shown)[0].message == f"2 warnings about the policy, the first: a.yaml:3:1: {words} [ReplicasDropped]"
-    assert plain_sentence(headline(shown)) == "2 warnings about the policy; nodes and pods move as under main"
+    assert plain_sentence(headline(shown)) == "2 warnings about the policy; no decision changes"
 
 
 def test_no_effect(mixed_plan: Plan):
     assert plain_sentence(headline(preview(mixed_plan))) == "No effect: neither the policy nor the decision differs"
     value = looser("size.max", "4", "5", "big")
-    assert plain_sentence(headline(preview(mixed_plan, value))) == "1 value becomes looser; nodes and pods move as under main"
+    assert plain_sentence(headline(preview(mixed_plan, value))) == "big may grow to 5 nodes (was 4); no decision changes"
 
 
 def test_two_currencies_are_not_compared(mixed_plan: Plan):

@@ -50,6 +50,7 @@ class Code(StrEnum):
 
 class Consequence(msgspec.Struct, frozen=True, kw_only=True):
     """One effect. `sentence` is in parts. `short` is its text for a headline, without words from the policy or the cluster.
+    `named` is the same with names, for a headline with room; it is empty if `short` says as much.
     `data` are its numbers and names, with keys in camelCase. `causes` is a sentence about the changed values that may cause it,
     for a caution that does not name its own cause."""
 
@@ -57,6 +58,7 @@ class Consequence(msgspec.Struct, frozen=True, kw_only=True):
     code: Code
     sentence: Sentence
     short: str
+    named: Sentence = ()
     data: Mapping[str, Scalar] = {}
     causes: Sentence = ()
 

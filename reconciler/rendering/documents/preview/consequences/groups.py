@@ -26,11 +26,13 @@ def target_missing(comparison: PlanComparison) -> Iterator[Consequence]:
             continue
         lost = 0 if old is None else max(0, old.desired - old.current)
         loses = (" ", Foreign(new.name), f" loses its {count(lost, 'new node')}.") if lost else ()
+        target = new.target.rpartition("/")[2]
         yield Consequence(
             grade=Grade.CAUTION,
             code=Code.TARGET_MISSING,
             sentence=("Target ", Foreign(new.target), " of ", Foreign(new.name), " does not exist.", *loses),
             short="a group's target does not exist",
+            named=("target ", Foreign(target), " does not exist: ", Foreign(new.name), " is not scaled"),
             data={"groups": (new.name,), "target": new.target, "newNodesLost": lost},
         )
 
@@ -52,6 +54,7 @@ def template_differs(comparison: PlanComparison) -> Iterator[Consequence]:
                     code=Code.TEMPLATE_DIFFERS,
                     sentence=(Foreign(pair.after.name), ": ", *foreign_sentence(reason.message), "."),
                     short="a group's template differs from its nodes",
+                    named=("the template of ", Foreign(pair.after.name), " differs from its nodes"),
                     data={"groups": (pair.after.name,), "reason": reason.code},
                 )
 
@@ -94,6 +97,7 @@ def group_changes(comparison: PlanComparison, plan: Plan, unwritten: Sequence[st
                 code=code,
                 sentence=(*names_listed(labels, NAMES_SHOWN), f" {verb}{one_more if len(groups) == 1 else several_more}."),
                 short=f"{count(len(groups), 'group')} {verb}",
+                named=(*names_listed(names, 1), f" {verb}"),
                 data={"groups": names, "nodes": _nodes_of(groups)},
             )
 

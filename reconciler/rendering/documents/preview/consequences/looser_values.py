@@ -8,7 +8,8 @@ from reconciler.plan.plan import Plan
 from reconciler.policy.loosening import Loosened, ratio
 from reconciler.rendering.documents.blocks import Foreign, Sentence
 from reconciler.rendering.documents.preview.consequences.consequence import Code, Consequence, Grade
-from reconciler.rendering.documents.preview.consequences.wordings import reached_words
+from reconciler.rendering.documents.preview.consequences.looser_words import looser_words
+from reconciler.rendering.documents.preview.consequences.wordings import capitalized, reached_words
 
 _OWN_SENTENCE = ("mode", "adoptFrom")
 _FAMILIES = (
@@ -27,11 +28,14 @@ def looser_values(loosened: Sequence[Loosened], plan: Plan) -> Iterator[Conseque
         reaches = bool(plan.groups) if own else True
         whose: Sentence = () if own else (" (", *reached_words(one.groups, discovered=one.discovered), ")")
         verb = "This loosens " if one.certain else "This may loosen "
+        words = looser_words(one)
+        change: Sentence = (Foreign(one.path), " ", Foreign(one.before), " -> ", Foreign(one.after))
         yield Consequence(
             grade=Grade.WARNING if reaches else Grade.NOTE,
             code=Code.LOOSENS if one.certain else Code.MAY_LOOSEN,
-            sentence=(verb, Foreign(one.path), " ", Foreign(one.before), " -> ", Foreign(one.after), *whose, "."),
+            sentence=(*(capitalized(words) or (verb, *change, *whose)), "."),
             short="1 value becomes looser" if one.certain else "1 value may become looser",
+            named=words,
             data={
                 "path": one.path, "today": one.before, "after": one.after, "groups": one.groups, "discovered": one.discovered,
             },

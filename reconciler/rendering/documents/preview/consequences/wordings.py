@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from reconciler.rendering.documents.blocks import Sentence, names_listed
+from reconciler.rendering.documents.blocks import Foreign, Sentence, names_listed
 from reconciler.rendering.words.alike import owner_label
 from reconciler.rendering.words.fold import NAMES_SHOWN
 
@@ -13,6 +13,13 @@ def reached_words(groups: Sequence[str], *, discovered: bool) -> Sentence:
     if not discovered:
         return named
     return (*named, " and what discovery finds") if named else ("what discovery finds",)
+
+
+def capitalized(sentence: Sentence) -> Sentence:
+    """With a capital letter, unless it begins with a name."""
+    if not sentence or isinstance(sentence[0], Foreign):
+        return sentence
+    return (sentence[0][:1].upper() + sentence[0][1:], *sentence[1:])
 
 
 def pod_labels(pods: Sequence[str]) -> list[str]:

@@ -7,7 +7,7 @@ from reconciler.plan.plan import ActionKind, GroupLine, OwnerState, Plan
 from reconciler.plan.preview import Preview
 from reconciler.policy.comparison import UNSET
 from reconciler.policy.loosening import Loosened
-from reconciler.rendering.documents.blocks import Sentence, names_listed
+from reconciler.rendering.documents.blocks import Foreign, Sentence, names_listed
 from reconciler.rendering.documents.preview.change_figures import joined_nodes
 from reconciler.rendering.documents.preview.consequences.consequence import Code, Consequence, Grade
 from reconciler.rendering.documents.preview.consequences.wordings import reached_words, verb_for
@@ -63,10 +63,14 @@ def _moved_nodes(preview: Preview, comparison: PlanComparison) -> tuple[int, int
 def takes_over(loosened: Sequence[Loosened], comparison: PlanComparison, plan: Plan) -> Iterator[Consequence]:
     """Replicas that others declare and that are taken over: a caution where main does not take the group over."""
     given = [one for one in loosened if one.path == "adoptFrom"]
+    # A group that is renamed keeps its target.
+    before = {
+        pair.before.target for pair in comparison.actions if pair.before is not None and pair.before.kind is ActionKind.ADOPT
+    }
     adopted = {
         pair.after.group
         for pair in comparison.actions
-        if pair.before is None and pair.after is not None and pair.after.kind is ActionKind.ADOPT
+        if pair.after is not None and pair.after.kind is ActionKind.ADOPT and pair.after.target not in before
     }
     adopted |= {
         pair.after.name
@@ -79,15 +83,16 @@ def takes_over(loosened: Sequence[Loosened], comparison: PlanComparison, plan: P
     groups = tuple(group.name for group in taken)
     managers = {name for one in given for name in _names(one.after) - _names(one.before)}
     managers |= {group.owner.by for group in taken if group.owner.by}
-    whom = (*names_listed(groups, NAMES_SHOWN),) if groups else ("no group now",)
+    whom = names_listed(sorted(managers), NAMES_SHOWN)
     yield Consequence(
         grade=Grade.CAUTION if groups else Grade.WARNING if plan.groups else Grade.NOTE,
         code=Code.TAKES_OVER,
         sentence=(
-            "This takes over replicas that others declare (adoptFrom ", *names_listed(sorted(managers), NAMES_SHOWN),
-            "): ", *whom, ".",
+            ("This takes over ", *names_listed(groups, NAMES_SHOWN), " from ", *whom, ".") if groups
+            else (Foreign("adoptFrom"), " now names ", *whom, ". No group is taken over now.")
         ),
-        short=f"takes over {count(len(groups), 'group')}" if groups else "may take over what others declare",
+        short=f"takes over {count(len(groups), 'group')}" if groups else "other managers may be taken over from",
+        named=("takes over ", *names_listed(groups, 1), " from ", *names_listed(sorted(managers), 1)) if groups else (),
         data={"managers": tuple(sorted(managers)), "groups": groups},
     )  # fmt: skip
 

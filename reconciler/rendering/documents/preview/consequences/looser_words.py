@@ -1,0 +1,74 @@
+"""A value that becomes looser, as what may happen from now on: `auto may grow to 14 nodes (was 10)`."""
+
+import re
+from collections.abc import Sequence
+
+from reconciler.decisions.removal.budgets import DEFAULT_BUDGETS
+from reconciler.policy.comparison import UNSET
+from reconciler.policy.loosening import ADDED, REMOVED, Loosened
+from reconciler.rendering.documents.blocks import Foreign, Sentence, names_listed
+from reconciler.rendering.documents.preview.consequences.wordings import reached_words
+from reconciler.rendering.words.fold import NAMES_SHOWN
+
+_GROUP = {
+    "size.max": "{who} may grow to {nodes} (was {before})",
+    "size.min": "{who} may shrink to {nodes} (was {before})",
+    "scaleDown.utilizationThresholdPercent": "nodes of {who} may be removed up to {after}% utilization (was {before}%)",
+    "scaleDown.unneededTime": "nodes of {who} may be removed after {after} unneeded (was {before})",
+    "scaleDown.unreadyTime": "unready nodes of {who} may be removed after {after} (was {before})",
+    "scaleDown.mode": "scale-down of {who} is {after} (was {before})",
+}
+"""Of one value of groups, by path."""
+_ITEM = {
+    "limits.max": "limit {item} allows {after} {key} (was {before})",
+    "limits.min": "limit {item} keeps {after} {key} (was {before})",
+    "budgets.nodes": "budget {item} lets {nodes} leave at a time (was {before})",
+    "discovery.namespaces": "discovery rule {item} finds targets in all namespaces (was {before})",
+    "discovery.clusterName": "discovery rule {item} finds targets of all clusters (was {before})",
+}
+"""Of one value of a named item of a list, by the list and its key."""
+_PATH = re.compile(r"(?P<list>\w+)\[(?P<item>[^\]]*)\](?:\.(?P<rest>.+))?")
+_PLACE = re.compile(r"(\{\w+\})")
+_NOUNS = {"limits": "limit", "budgets": "budget", "windows": "window", "discovery": "discovery rule"}
+
+
+def looser_words(one: Loosened) -> Sentence:
+    """Without a full stop; empty for a value that has no words of its own."""
+    whose: Sentence = () if not one.groups and not one.discovered else reached_words(one.groups, discovered=one.discovered)
+    nodes = f"{one.after} of the nodes" if one.after.endswith("%") else f"{one.after} {'node' if one.after == '1' else 'nodes'}"
+    values = {"before": one.before, "after": one.after, "nodes": nodes}
+    if one.path == "hold" and one.after == UNSET:
+        return _filled("the hold of {who} is removed: {before}", values, whose)
+    if one.path in _GROUP and whose and UNSET not in (one.before, one.after):
+        return _filled(_GROUP[one.path], values, whose)
+    found = _PATH.fullmatch(one.path)
+    if found is None:
+        return ()
+    name, item, rest = found["list"], found["item"], found["rest"]
+    if rest is None and name in _NOUNS and one.after in (ADDED, REMOVED):
+        of = " of {who}" if whose else ""
+        return _filled(f"{_NOUNS[name]} {{item}}{of} is {one.after}", {"item": item}, whose)
+    if rest is None or whose:
+        return ()
+    head, _, key = rest.partition(".")
+    form = _ITEM.get(f"{name}.{key if name == 'discovery' else head}", "")
+    # A list of what is found that is left out takes everything; a bound that is left out has words of its own elsewhere.
+    if not form or (UNSET in (one.before, one.after) and name != "discovery") or (name == "discovery" and one.after != UNSET):
+        return ()
+    return _filled(form, {**values, "item": item, "key": key}, whose)
+
+
+def removed_words(family: str, names: Sequence[str], *, last: bool) -> Sentence:
+    """Several items of a list that are removed; `last`: none of the list is left."""
+    words: Sentence = (f"{_NOUNS.get(family, 'item')}s ", *names_listed(names, NAMES_SHOWN), " are removed")
+    if family != "budgets" or not last:
+        return words
+    share = max(budget.percent or 0 for budget in DEFAULT_BUDGETS)
+    return (*words, f": up to {share}% of the nodes may be drained at a time, and all empty nodes may be removed")
+
+
+def _filled(form: str, values: dict[str, str], who: Sentence) -> Sentence:
+    parts: list[str] = []
+    for part in _PLACE.split(form):
+        parts += who if part == "{who}" else [Foreign(values[part[1:-1]])] if _PLACE.fullmatch(part) else [part] if part else []
+    return tuple(parts)
