@@ -190,16 +190,7 @@ def _topology(term: wire.AllowedTopology) -> NodeSelectorTerm:
 def _source(spec: wire.PersistentVolumeSpec) -> tuple[str, str]:
     if spec.csi is not None:
         return spec.csi.driver, spec.csi.volume_handle
-    for kind, disk, identity in (
-        ("GCEPersistentDisk", spec.gce_persistent_disk, "pd_name"),
-        ("AWSElasticBlockStore", spec.aws_elastic_block_store, "volume_id"),
-        ("AzureDisk", spec.azure_disk, "disk_name"),
-        ("Cinder", spec.cinder, "volume_id"),
-        ("PortworxVolume", spec.portworx_volume, "volume_id"),
-        ("VsphereVolume", spec.vsphere_volume, "volume_path"),
-        ("ISCSI", spec.iscsi, "iqn"),
-        ("RBD", spec.rbd, "image"),
-    ):
+    for kind, disk, identity in (*wire.in_tree_disks(spec), ("RBD", spec.rbd, "image")):
         if disk is not None:
             return kind, getattr(disk, identity) or ""
     for kind, present in (("Local", spec.local), ("HostPath", spec.host_path), ("NFS", spec.nfs)):

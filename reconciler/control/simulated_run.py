@@ -7,17 +7,17 @@ import msgspec
 from reconciler.cluster.world import World
 from reconciler.control.turn.loop import ActionResult, ControlLoop, InMemoryStore, LoopReport
 from reconciler.decisions.groups.effective_groups import effective_groups
+from reconciler.plan.replay import RunTotals
 from reconciler.policy.documents import PolicySet
 from reconciler.providers.simulated import SimulatedPort
-from reconciler.rendering.documents.simulated_run import BrokenRule, RunAction, RunDocument, RunTotals, RunTurn
+from reconciler.rendering.documents.simulated_run import BrokenRule, RunAction, RunDocument, RunTurn
 from reconciler.simulation.embedded.agenda import Event, Happened
 from reconciler.simulation.embedded.cluster import SimulatedCluster
 from reconciler.simulation.embedded.rules import RuleBook, Violation
-from reconciler.simulation.scenarios.run_summary import RunSummary, summarize
+from reconciler.simulation.scenarios.run_summary import summarize
 from reconciler.simulation.scenarios.scenario import ScenarioText
 from reconciler.simulation.scenarios.scenario_play import ScenarioPlay, behaviours
 from reconciler.simulation.timers import next_timer_seconds
-from reconciler.values.decoding import convert
 from reconciler.values.instant import instant_text
 
 IDLE_SECONDS = 60
@@ -99,7 +99,7 @@ class SimulatedRun:
             read += len(events)
             yield Turn(at_seconds=instant, report=report, events=events, violations=broken)
 
-    def summary(self) -> RunSummary:
+    def summary(self) -> RunTotals:
         """Totals up to now."""
         return summarize(
             self.cluster.journal.events,
@@ -175,7 +175,7 @@ def run_document(run: SimulatedRun, name: str, turns: list[RunTurn], decisions: 
         turns=tuple(turns),
         decisions=decisions,
         actions=sum(1 for turn in turns for action in turn.actions if action.state == "Done"),
-        summary=convert(run.summary(), RunTotals, from_attributes=True),
+        summary=run.summary(),
         violations=tuple(
             BrokenRule(
                 at=instant_text(broken.at_seconds),

@@ -12,11 +12,11 @@ from reconciler.control.simulated_run import Turn, run_document, run_turn
 from reconciler.control.turn.loop import ActionResult, LoopReport, ResultState
 from reconciler.plan.plan import Action, ActionKind, Bound, Plan
 from reconciler.plan.reason import Reason
+from reconciler.plan.replay import RunTotals
 from reconciler.providers.contract import RemovalProgress, RemovalState
 from reconciler.rendering.documents.simulated_run import BrokenRule
 from reconciler.simulation.embedded.agenda import Event, Happened
 from reconciler.simulation.embedded.rules import Violation
-from reconciler.simulation.scenarios.run_summary import RunSummary
 from tests.builders import machine_deployment
 
 NOW = 1_800_000_000
@@ -166,7 +166,7 @@ def test_what_a_run_says_at_its_end() -> None:
     }  # fmt: skip
     broken = Violation(at_seconds=NOW + 90, rule="PDB", object="shop/web", message="two at once")
     run: Any = SimpleNamespace(
-        start_seconds=NOW, summary=lambda: RunSummary(**totals), rules=SimpleNamespace(violations=[broken]),
+        start_seconds=NOW, summary=lambda: RunTotals(**totals), rules=SimpleNamespace(violations=[broken]),
         unmet=lambda: ("1 pod is pending",),
     )  # fmt: skip
     results = (_result(ResultState.DONE), _result(ResultState.REFUSED), _result(ResultState.DONE))

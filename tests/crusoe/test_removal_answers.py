@@ -46,8 +46,8 @@ def test_a_pool_that_is_gone(service: Service) -> None:
     pool, writer, (victim, *_) = three(service)
     bound = writer.bound(pool)
     pool.state = "DELETED"
-    assert writer.remove(pool, victim.id) == (failed(WriteCode.NOT_FOUND, f"{NAME} is gone", reopen=False),)
-    gone = WriteResult(code=WriteCode.NOT_FOUND, message=f"{NAME} is gone")
+    assert writer.remove(pool, victim.id) == (failed(WriteCode.NOT_FOUND, f"{NAME} does not exist", reopen=False),)
+    gone = WriteResult(code=WriteCode.NOT_FOUND, message=f"{NAME} does not exist")
     assert writer.provider.may_begin(ref(pool), victim.id, "n", bound) == gone
     assert writer.provider.abandon(ref(pool), victim.id) == gone
     there = WriteResult(code=WriteCode.NOT_FOUND, message=f"{NAME} does not exist")

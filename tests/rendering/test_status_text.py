@@ -6,15 +6,8 @@ import pytest
 from reconciler.decisions.situation.lead_times import LearnedLeadTime
 from reconciler.plan.plan import BufferLine, BufferState, RequestLine, RequestState
 from reconciler.plan.reason import Reason
-from reconciler.rendering.printers.text.status import (
-    GroupStatus,
-    LeaderStatus,
-    OwnerStatus,
-    PlanStatus,
-    PolicyStatus,
-    StatusDocument,
-    status_text,
-)
+from reconciler.rendering.documents.status import GroupStatus, LeaderStatus, OwnerStatus, PlanStatus, PolicyStatus, StatusDocument
+from reconciler.rendering.printers.text.status import status_text
 
 LEADS = LeaderStatus(holder="pod-7", leads=True, renewed_at="2027-01-15T07:59:55Z", transitions=1)
 PLAN = PlanStatus(at="2027-01-15T06:00:00Z", summary="No changes.", digest="sha256:1", mode="Observe")

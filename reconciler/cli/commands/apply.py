@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from reconciler.control.saved_plans.apply import RemovalTerms
     from reconciler.plan.plan import Plan
     from reconciler.policy.documents import PolicySet
-    from reconciler.rendering.printers.text.apply import ApplyDocument
+    from reconciler.rendering.documents.apply import ApplyDocument
     from reconciler.values.cluster_identity import ClusterIdentity
 
 

@@ -68,8 +68,9 @@ def command(
     from reconciler import __version__
     from reconciler.cli.inputs.connections import connection_choice
     from reconciler.cli.outputs.failure import EXIT_ERROR, EXIT_OK, InputError
+    from reconciler.rendering.documents.doctor import CheckLine, DoctorDocument, not_checked
     from reconciler.rendering.printers.json_text import json_text
-    from reconciler.rendering.printers.text.doctor import CheckLine, DoctorDocument, doctor_text, not_checked
+    from reconciler.rendering.printers.text.doctor import doctor_text
     from reconciler.scheduling.kernels import active_build
 
     installation = {

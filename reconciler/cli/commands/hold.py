@@ -72,8 +72,9 @@ def command(
     from reconciler.decisions.groups.effective_groups import effective_groups
     from reconciler.policy.tree import narrowed
     from reconciler.providers.live_platforms import names_clouds
+    from reconciler.rendering.documents.hold import HoldDocument, HoldLine
     from reconciler.rendering.printers.json_text import json_text
-    from reconciler.rendering.printers.text.hold import HoldDocument, HoldLine, hold_text
+    from reconciler.rendering.printers.text.hold import hold_text
 
     if everything == bool(groups):
         raise click.UsageError("name groups, or --all")

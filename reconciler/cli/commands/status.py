@@ -11,7 +11,7 @@ from reconciler.cli.inputs.plan import live_options
 if TYPE_CHECKING:
     from reconciler.cli.inputs.live_inputs import LiveInputs
     from reconciler.kube.connection.api import Api
-    from reconciler.rendering.printers.text.status import PlanStatus
+    from reconciler.rendering.documents.status import PlanStatus
 
 
 @click.command("status")
@@ -175,7 +175,7 @@ def _asked(url: str, token_file: Path | None) -> "PlanStatus":
     from reconciler.cli.outputs.failure import InputError
     from reconciler.cluster.values.object_parts import DECODING_ERRORS, finding
     from reconciler.plan.plan import Plan
-    from reconciler.rendering.printers.text.status import PlanStatus
+    from reconciler.rendering.documents.status import PlanStatus
     from reconciler.values.decoding import decode
 
     try:

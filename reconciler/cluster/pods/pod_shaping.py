@@ -25,6 +25,7 @@ from reconciler.cluster.values.selection import NodeSelectorTerm, label_pairs, l
 from reconciler.cluster.wire import meta, pod
 from reconciler.cluster.wire import pod as wire
 from reconciler.cluster.wire.meta import EMPTY, api_group
+from reconciler.cluster.wire.volume import in_tree_disks
 from reconciler.values.label_selector import Requirement
 
 # What a pod asks for, counted as kube-scheduler 1.36 counts it (KEP-753 sidecars, KEP-2837 pod level, KEP-1287 resize).
@@ -256,15 +257,7 @@ def volume_uses(pod_name: str, volumes: Iterable[wire.Volume]) -> tuple[VolumeUs
 
 def _in_tree(volume: wire.Volume) -> Iterable[VolumeUse]:
     """Disks named in the pod. An RBD image has one use for each monitor: two conflict when they share one."""
-    for kind, disk, identity in (
-        ("GCEPersistentDisk", volume.gce_persistent_disk, "pd_name"),
-        ("AWSElasticBlockStore", volume.aws_elastic_block_store, "volume_id"),
-        ("AzureDisk", volume.azure_disk, "disk_name"),
-        ("Cinder", volume.cinder, "volume_id"),
-        ("PortworxVolume", volume.portworx_volume, "volume_id"),
-        ("VsphereVolume", volume.vsphere_volume, "volume_path"),
-        ("ISCSI", volume.iscsi, "iqn"),
-    ):
+    for kind, disk, identity in in_tree_disks(volume):
         if disk is not None:
             yield VolumeUse(kind=kind, identity=getattr(disk, identity) or "", read_only=bool(disk.read_only))
     if volume.rbd is not None:

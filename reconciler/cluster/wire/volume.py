@@ -3,7 +3,7 @@
 import msgspec
 
 from reconciler.cluster.wire.meta import Int64, LabelSelector, ObjectMeta
-from reconciler.cluster.wire.pod import Amounts, InTreeDisk, NodeSelector, Present
+from reconciler.cluster.wire.pod import Amounts, InTreeDisk, NodeSelector, Present, Volume
 
 
 class CsiSource(msgspec.Struct, rename="camel", gc=False):
@@ -143,3 +143,16 @@ class CsiNode(msgspec.Struct, rename="camel"):
     metadata: ObjectMeta
     spec: CsiNodeSpec
     kind: str = ""
+
+
+def in_tree_disks(named: Volume | PersistentVolumeSpec) -> tuple[tuple[str, InTreeDisk | None, str], ...]:
+    """The disks that a volume may name without a driver: the kind, the disk, and the attribute that tells disks apart."""
+    return (
+        ("GCEPersistentDisk", named.gce_persistent_disk, "pd_name"),
+        ("AWSElasticBlockStore", named.aws_elastic_block_store, "volume_id"),
+        ("AzureDisk", named.azure_disk, "disk_name"),
+        ("Cinder", named.cinder, "volume_id"),
+        ("PortworxVolume", named.portworx_volume, "volume_id"),
+        ("VsphereVolume", named.vsphere_volume, "volume_path"),
+        ("ISCSI", named.iscsi, "iqn"),
+    )

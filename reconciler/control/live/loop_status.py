@@ -24,7 +24,7 @@ from reconciler.plan.approvals import WAITS_FOR_APPROVAL
 from reconciler.plan.last_decision import last_decision
 from reconciler.plan.plan import GroupLine
 from reconciler.policy.documents import API_VERSION
-from reconciler.rendering.printers.text.status import (
+from reconciler.rendering.documents.status import (
     DrainStatus,
     GroupStatus,
     LeaderStatus,

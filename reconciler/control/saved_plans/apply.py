@@ -14,7 +14,7 @@ from reconciler.plan.one_write import DEFERRED
 from reconciler.plan.plan import Action, ActionKind, GroupLine, OwnerState, Plan
 from reconciler.plan.saved import Intersection, Refusal, action_key, intersection
 from reconciler.providers.contract import ClusterPort
-from reconciler.rendering.printers.text.apply import AppliedAction, ApplyDocument, WhyNot
+from reconciler.rendering.documents.apply import AppliedAction, ApplyDocument, WhyNot
 from reconciler.values.instant import instant_text, parse_instant
 
 MAX_ROUNDS = 4

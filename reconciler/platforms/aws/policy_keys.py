@@ -40,15 +40,7 @@ KEYS = PolicyKeys(
         cluster_autoscaler="--node-group-auto-discovery=asg:tag=…",
         constants=(("provider", "aws"),),
         children=(
-            Field(
-                yaml_key="region",
-                kind=Kind.STRING,
-                description="In this region.",
-                examples=("eu-central-1",),
-                required=True,
-                pattern=AWS_REGION,
-                attribute="region",
-            ),
+            text_field("region", Kind.STRING, "In this region.", "eu-central-1", "region", pattern=AWS_REGION),
             _role("the groups, if they are"),
             Field(
                 yaml_key="tags",

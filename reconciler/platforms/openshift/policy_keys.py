@@ -29,13 +29,7 @@ KEYS = PolicyKeys(
                 attribute="namespaces",
                 item=Field(yaml_key="", kind=Kind.OBJECT_NAME, description="One namespace.", examples=("openshift-machine-api",)),
             ),
-            Field(
-                yaml_key="labels",
-                kind=Kind.LABEL_MAP,
-                description="With these labels.",
-                examples=("team: ml",),
-                attribute="labels",
-            ),
+            text_field("labels", Kind.LABEL_MAP, "With these labels.", "team: ml", "labels", required=False),
         ),
     ),
     elsewhere=Elsewhere(

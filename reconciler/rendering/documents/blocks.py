@@ -33,6 +33,13 @@ Sentence = tuple[str, ...]
 """Parts of one sentence; those of type `Foreign` are not ours."""
 
 
+def capitalized(sentence: Sentence) -> Sentence:
+    """With a capital letter, unless it begins with a name."""
+    if not sentence or isinstance(sentence[0], Foreign):
+        return sentence
+    return (sentence[0][:1].upper() + sentence[0][1:], *sentence[1:])
+
+
 def names_listed(names: Sequence[str], most: int) -> Sentence:
     """`a, b, c and 9 more`, each name foreign; everything when `most` is 0."""
     shown = names if not most or len(names) <= most + 1 else names[:most]

@@ -2,6 +2,8 @@
 
 import msgspec
 
+from reconciler.plan.replay import RunTotals
+
 FORMAT_VERSION = "1.0"
 
 
@@ -33,29 +35,6 @@ class RunTurn(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     gone: tuple[str, ...]
     unavailable: str
     violations: tuple[str, ...]
-
-
-class RunTotals(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Totals over `seconds` of virtual time. Waiting times are from a pod's creation (or the start of the run) to its binding.
-    `pods_never_placed` had no node when they ended, or at the end of the run. If a waiting time is that of such a pod, it is
-    `seconds`, and the true one is longer. `cost` is null if no group has a price; `unpriced` names groups without a price."""
-
-    seconds: int
-    pods_placed: int
-    pods_never_placed: int
-    wait_p50_seconds: int
-    wait_p95_seconds: int
-    wait_max_seconds: int
-    pods_pending: int
-    node_seconds: int
-    cost: str | None
-    currency: str
-    unpriced: tuple[str, ...]
-    evictions: int
-    nodes_joined: int
-    nodes_removed: int
-    machines_failed: int
-    writes_refused: int
 
 
 class BrokenRule(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

@@ -9,11 +9,17 @@ from reconciler.decisions.removal.drain_report import DrainReport
 from reconciler.plan.plan import FORMAT_VERSION, Plan
 from reconciler.plan.rollout import ROLLOUT_VERSION, Rollout
 from reconciler.policy.problems.findings import Severity
+from reconciler.rendering.documents.apply import FORMAT_VERSION as APPLY_VERSION
+from reconciler.rendering.documents.apply import ApplyDocument
+from reconciler.rendering.documents.doctor import FORMAT_VERSION as DOCTOR_VERSION
+from reconciler.rendering.documents.doctor import DoctorDocument
 from reconciler.rendering.documents.explanation.values import FORMAT_VERSION as EXPLANATION_VERSION
 from reconciler.rendering.documents.explanation.values import ExplanationDocument
 from reconciler.rendering.documents.fleet.comparison import FleetDocument
 from reconciler.rendering.documents.fleet.plans import FLEET_PLANS_VERSION, FleetPlansDocument
 from reconciler.rendering.documents.fleet.status import FLEET_STATUS_VERSION, FleetStatusDocument
+from reconciler.rendering.documents.hold import FORMAT_VERSION as HOLD_VERSION
+from reconciler.rendering.documents.hold import HoldDocument
 from reconciler.rendering.documents.preview.values import FORMAT_VERSION as PREVIEW_VERSION
 from reconciler.rendering.documents.preview.values import PreviewDocument
 from reconciler.rendering.documents.problems import FORMAT_VERSION as PROBLEMS_VERSION
@@ -22,15 +28,9 @@ from reconciler.rendering.documents.replay import FORMAT_VERSION as SIMULATION_V
 from reconciler.rendering.documents.replay import SimulationDocument
 from reconciler.rendering.documents.simulated_run import FORMAT_VERSION as RUN_VERSION
 from reconciler.rendering.documents.simulated_run import RunDocument
-from reconciler.rendering.printers.text.apply import FORMAT_VERSION as APPLY_VERSION
-from reconciler.rendering.printers.text.apply import ApplyDocument
-from reconciler.rendering.printers.text.doctor import FORMAT_VERSION as DOCTOR_VERSION
-from reconciler.rendering.printers.text.doctor import DoctorDocument
+from reconciler.rendering.documents.status import FORMAT_VERSION as STATUS_VERSION
+from reconciler.rendering.documents.status import StatusDocument
 from reconciler.rendering.printers.text.fit import FORMAT_VERSION as FIT_VERSION
-from reconciler.rendering.printers.text.hold import FORMAT_VERSION as HOLD_VERSION
-from reconciler.rendering.printers.text.hold import HoldDocument
-from reconciler.rendering.printers.text.status import FORMAT_VERSION as STATUS_VERSION
-from reconciler.rendering.printers.text.status import StatusDocument
 from reconciler.rendering.schemas.policy_schema import DIALECT, schema_id
 
 _SPACES = re.compile(r"\s+")

@@ -55,6 +55,15 @@ def owner_label(pod: str) -> str:
     return f"{match['owner']}-*" if match else pod
 
 
+def pod_labels(pods: Sequence[str]) -> list[str]:
+    """`shop/web-* (4)`, the largest lots first."""
+    lots: dict[str, list[str]] = {}
+    for pod in pods:
+        lots.setdefault(owner_label(pod), []).append(pod)
+    ordered = sorted(lots.items(), key=lambda item: (-len(item[1]), item[0]))
+    return [f"{label} ({len(names)})" if len(names) > 1 else names[0] for label, names in ordered]
+
+
 def alike_pods(pods: Sequence[PodLine]) -> tuple[AlikePods, ...]:
     """Pods told together: the largest lots first, then by name."""
     lots: dict[tuple[str, PodOutcome, str | None, tuple[tuple[str, str], ...]], list[PodLine]] = {}

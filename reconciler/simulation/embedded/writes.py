@@ -46,52 +46,40 @@ class SimulatedWrites:
 
     def resize(self, target: TargetRef, replicas: int, bound: Bound) -> Written:
         """Replicas by an apply that does not force."""
-        facts = self._cluster.objects.targets.get(target)
-        if facts is None:
-            return self._refused(target, "NotFound", f"{target} does not exist")
-        stale = _moved(facts, bound)
-        if stale:
-            return self._refused(target, "Stale", stale)
-        other = conflict(facts, OUR_MANAGER, replicas)
-        if other:
-            return self._refused(target, "Conflict", f'Apply failed with 1 conflict: conflict with "{other}": .spec.replicas')
+        facts = self._fresh(target, bound)
+        if isinstance(facts, Written):
+            return facts
+        if other := conflict(facts, OUR_MANAGER, replicas):
+            return self._conflict(target, other)
         stored = self._cluster.store(applied(facts, OUR_MANAGER, replicas, self._cluster.now_seconds), OUR_MANAGER)
         return Written(generation=stored.generation)
 
     def adopt(self, target: TargetRef, replicas: int, bound: Bound) -> Written:
         """Others' claims on the field go, also that of a last-applied manifest; then our apply records us as the only owner."""
-        facts = self._cluster.objects.targets.get(target)
-        if facts is None:
-            return self._refused(target, "NotFound", f"{target} does not exist")
-        stale = _moved(facts, bound)
-        if stale:
-            return self._refused(target, "Stale", stale)
+        facts = self._fresh(target, bound)
+        if isinstance(facts, Written):
+            return facts
         stored = self._cluster.store(claimed(facts, OUR_MANAGER, replicas, self._cluster.now_seconds), OUR_MANAGER)
         return Written(generation=stored.generation)
 
     def release(self, target: TargetRef, bound: Bound) -> Written:
         """Remove our annotations and our claim on the field. Replicas stay: the spec is not part of the write."""
-        facts = self._cluster.objects.targets.get(target)
-        if facts is None:
-            return self._refused(target, "NotFound", f"{target} does not exist")
-        stale = _moved(facts, bound)
-        if stale:
-            return self._refused(target, "Stale", stale)
+        facts = self._fresh(target, bound)
+        if isinstance(facts, Written):
+            return facts
         kept = tuple(item for item in facts.annotations if item[0] not in OUR_MARKS)
         released = msgspec.structs.replace(disclaimed(facts, OUR_MANAGER), annotations=kept)
         return Written(generation=self._cluster.store(released, OUR_MANAGER).generation)
 
     def cancel(self, target: TargetRef, machines: tuple[str, ...], replicas: int, bound: Bound) -> Written:
         """Delete machines that never became nodes and set replicas, so that no other machine goes."""
-        facts = self._cluster.objects.targets.get(target)
-        if facts is None:
-            return self._refused(target, "NotFound", f"{target} does not exist")
-        stale = _moved(facts, bound) or self._cluster.machines.not_cancellable(target, machines, replicas)
-        if stale:
+        facts = self._fresh(target, bound)
+        if isinstance(facts, Written):
+            return facts
+        if stale := self._cluster.machines.not_cancellable(target, machines, replicas):
             return self._refused(target, "Stale", stale)
-        other = conflict(facts, OUR_MANAGER, replicas)
-        if other:
-            return self._refused(target, "Conflict", f'Apply failed with 1 conflict: conflict with "{other}": .spec.replicas')
+        if other := conflict(facts, OUR_MANAGER, replicas):
+            return self._conflict(target, other)
         self._cluster.machines.cancel(target, machines)
         if replicas == facts.replicas:
             return Written(generation=facts.generation)
@@ -174,6 +162,17 @@ class SimulatedWrites:
             self._cluster.now_seconds, Happened.REMOVAL_FAILED, name, detail=f"{code}: {why}", by=OUR_MANAGER, target=str(target)
         )
         self._ended.append(Ended(target=target, node=name, code=code, message=why))
+
+    def _fresh(self, target: TargetRef, bound: Bound) -> TargetFacts | Written:
+        """The target as it was judged, or why it is not."""
+        facts = self._cluster.objects.targets.get(target)
+        if facts is None:
+            return self._refused(target, "NotFound", f"{target} does not exist")
+        stale = _moved(facts, bound)
+        return self._refused(target, "Stale", stale) if stale else facts
+
+    def _conflict(self, target: TargetRef, other: str) -> Written:
+        return self._refused(target, "Conflict", f'Apply failed with 1 conflict: conflict with "{other}": .spec.replicas')
 
     def _refused(self, target: TargetRef, code: str, why: str) -> Written:
         self._cluster.journal.add(

@@ -2,34 +2,8 @@
 
 from collections.abc import Mapping
 
-import msgspec
-
-from reconciler.plan.replay import waited_seconds
+from reconciler.plan.replay import RunTotals, waited_seconds
 from reconciler.simulation.embedded.agenda import Event, Happened
-
-
-class RunSummary(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Totals of a run over `seconds` of virtual time. Waiting times are from a pod's creation (or the start of the run) to its
-    binding. `pods_never_placed` had no node when they ended, or at the end of the run. If a waiting time is that of such a pod,
-    it is `seconds`, and the true one is longer. `cost` is None if no group has a price; `unpriced` names groups without a
-    price."""
-
-    seconds: int
-    pods_placed: int
-    pods_never_placed: int
-    wait_p50_seconds: int
-    wait_p95_seconds: int
-    wait_max_seconds: int
-    pods_pending: int
-    node_seconds: int
-    cost: str | None
-    currency: str
-    unpriced: tuple[str, ...]
-    evictions: int
-    nodes_joined: int
-    nodes_removed: int
-    machines_failed: int
-    writes_refused: int
 
 
 def summarize(
@@ -41,7 +15,7 @@ def summarize(
     pending: int,
     price_micros: Mapping[str, int],
     currency: str,
-) -> RunSummary:
+) -> RunTotals:
     """`started_nodes`: node -> target at the start; `waiting`: pods that waited at the start -> since when; `price_micros`:
     price an hour by target."""
     waiting_since = {pod: max(since, start_seconds) for pod, since in waiting.items()}
@@ -75,7 +49,7 @@ def summarize(
     waits.sort()
     never += len(waiting_since)
     whole = end_seconds - start_seconds
-    return RunSummary(
+    return RunTotals(
         seconds=whole,
         pods_placed=len(waits),
         pods_never_placed=never,

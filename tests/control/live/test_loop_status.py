@@ -22,7 +22,7 @@ from reconciler.kube.connection.api import ApiError, UnreachableError
 from reconciler.kube.leading.state import StateObject
 from reconciler.plan.plan import GroupLine, Ownership, OwnerState, Plan
 from reconciler.plan.reason import Reason
-from reconciler.rendering.printers.text.status import LeaderStatus, PlanStatus, PolicyStatus, StatusDocument
+from reconciler.rendering.documents.status import LeaderStatus, PlanStatus, PolicyStatus, StatusDocument
 from tests.builders import ClusterBuilder
 from tests.kube.api_server import FakeApiServer
 

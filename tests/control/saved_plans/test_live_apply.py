@@ -33,7 +33,7 @@ from reconciler.providers.contract import (
     WriteResult,
 )
 from reconciler.providers.simulated import SimulatedPort
-from reconciler.rendering.printers.text.apply import ApplyDocument
+from reconciler.rendering.documents.apply import ApplyDocument
 from reconciler.simulation.embedded.cluster import SimulatedCluster
 from tests.builders import NOW, ClusterBuilder, machine_deployment, node_group, policy
 from tests.kube.scripted import ManualPace

@@ -18,7 +18,7 @@ from reconciler.plan.saved import Intersection, Refusal
 from reconciler.policy.documents import Budget, PolicySet, ScaleDown
 from reconciler.providers.contract import WriteResult
 from reconciler.providers.simulated import SimulatedPort
-from reconciler.rendering.printers.text.apply import WhyNot
+from reconciler.rendering.documents.apply import WhyNot
 from reconciler.simulation.embedded.cluster import SimulatedCluster
 from reconciler.simulation.embedded.field_owner import Via
 from tests.builders import NOW, ClusterBuilder, machine_deployment, node_group, policy

@@ -9,7 +9,7 @@ from reconciler.control.saved_plans.simulated_apply import LONGEST_SECONDS, Simu
 from reconciler.decisions.decide import DEFAULT_WORK_BUDGET, decide
 from reconciler.decisions.memory import Memory
 from reconciler.policy.documents import Budget, Consolidation, PolicySet, ScaleDown, Toggle
-from reconciler.rendering.printers.text.apply import ApplyDocument
+from reconciler.rendering.documents.apply import ApplyDocument
 from tests.builders import NOW, ClusterBuilder, node_group, policy
 
 AT_ONCE = ScaleDown(unneeded_time_seconds=0)

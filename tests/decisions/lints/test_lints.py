@@ -10,7 +10,8 @@ from reconciler.decisions.memory import Memory
 from reconciler.decisions.view import View
 from reconciler.decisions.work import Work
 from reconciler.policy.documents import NodeGroup, Template
-from reconciler.rendering.printers.text.doctor import DoctorDocument, doctor_text
+from reconciler.rendering.documents.doctor import DoctorDocument
+from reconciler.rendering.printers.text.doctor import doctor_text
 from tests.builders import NOW, ClusterBuilder, node_group, policy
 
 ZONE = "topology.kubernetes.io/zone"

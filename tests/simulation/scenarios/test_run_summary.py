@@ -1,12 +1,13 @@
 """Totals of a run, by hand."""
 
+from reconciler.plan.replay import RunTotals
 from reconciler.simulation.embedded.agenda import Happened, Journal
-from reconciler.simulation.scenarios.run_summary import RunSummary, summarize
+from reconciler.simulation.scenarios.run_summary import summarize
 
 HOUR = 3_600
 
 
-def _summary(journal: Journal, **options: object) -> RunSummary:
+def _summary(journal: Journal, **options: object) -> RunTotals:
     defaults = {"started_nodes": {"n1": "A"}, "waiting": {}, "pending": 0, "price_micros": {"A": 200_000}, "currency": "EUR"}
     return summarize(journal.events, 0, 2 * HOUR, **{**defaults, **options})
 

@@ -7,13 +7,11 @@ between the two calls.
 
 from collections.abc import Callable, Mapping
 
-import msgspec
-
 from reconciler.cluster.target import TargetRef
 from reconciler.plan.plan import Bound
 from reconciler.platforms.crusoe.facts.failures import failure_kind, plain
 from reconciler.platforms.crusoe.writing.account import Account
-from reconciler.platforms.crusoe.writing.calls import CrusoeError, failed, unread
+from reconciler.platforms.crusoe.writing.calls import CrusoeError, failed
 from reconciler.platforms.crusoe.writing.fresh import Reading, read
 from reconciler.platforms.crusoe.writing.notes import Keeper, Notes, UnnotedError
 from reconciler.platforms.crusoe.writing.removal import Cancellations, Removals
@@ -92,16 +90,9 @@ class CrusoeProvider:
         return read(self._account, target, self._notes.read())
 
     def _judged(self, target: TargetRef, write: Callable[[Reading], WriteResult]) -> WriteResult:
-        try:
-            reading = self._read(target)
-        except CrusoeError as error:
-            return unread(error, str(target))
-        except UnnotedError as error:
-            return error.result()
-        except msgspec.ValidationError as error:
-            return WriteResult(code=WriteCode.REFUSED, message=f"{target} cannot be understood: {error}")
-        if reading is None:
-            return WriteResult(code=WriteCode.NOT_FOUND, message=f"{target} does not exist")
+        reading = self._removals.reading(target)
+        if isinstance(reading, WriteResult):
+            return reading
         try:
             return write(reading)
         except CrusoeError as error:

@@ -117,7 +117,7 @@ class Removals:
 
     def may_begin(self, target: TargetRef, machine: str, bound: Bound) -> WriteResult:
         """Whether the machine may be removed, as far as that is known before its node is empty."""
-        reading = self._reading(target)
+        reading = self.reading(target)
         if isinstance(reading, WriteResult):
             return reading
         wrong = objection(reading.facts, bound)
@@ -137,7 +137,7 @@ class Removals:
                     _waiting(WriteResult(code=WriteCode.UNAVAILABLE, message="waits for the previous removal"), untouched=True)
                 )
                 continue
-            reading = self._reading(target)
+            reading = self.reading(target)
             if isinstance(reading, WriteResult):
                 removals.append(_unreadable(reading))
                 continue
@@ -151,12 +151,13 @@ class Removals:
 
     def abandon(self, target: TargetRef, machine: str) -> WriteResult:
         """Raise a count again that was lowered for a machine which stays. Raises `CrusoeError` and `UnnotedError`."""
-        reading = self._reading(target)
+        reading = self.reading(target)
         if isinstance(reading, WriteResult):
             return reading
         return WriteResult(message=self._restored(reading, machine))
 
-    def _reading(self, target: TargetRef) -> Reading | WriteResult:
+    def reading(self, target: TargetRef) -> Reading | WriteResult:
+        """The pool at this moment, or why it cannot be told."""
         try:
             reading = self._read(target)
         except CrusoeError as error:
@@ -165,7 +166,7 @@ class Removals:
             return error.result()
         except msgspec.ValidationError as error:
             return _refused(f"{target} cannot be understood: {error}")
-        return reading or WriteResult(code=WriteCode.NOT_FOUND, message=f"{target} is gone")
+        return reading or WriteResult(code=WriteCode.NOT_FOUND, message=f"{target} does not exist")
 
     def _remove(self, reading: Reading, machine: str, floor: int) -> TargetRemoval:
         intent = reading.noted.intents.get(machine)
@@ -209,7 +210,7 @@ class Removals:
             return _waiting(result) if result.code in _TRANSIENT else _failed(result)
         if operation:
             self._notes.put(machine, msgspec.structs.replace(intent, operation=operation))
-        after = self._reading(target)
+        after = self.reading(target)
         if isinstance(after, WriteResult):
             return _waiting(after)
         if after.item.count != count - 1:
@@ -234,7 +235,7 @@ class Removals:
             if result.code != WriteCode.NOT_FOUND:
                 return _failed(msgspec.structs.replace(result, message=f"{result.message}; {self._restored(reading, machine)}"))
         # What was done stays if this fails. The next step reads again.
-        after = self._reading(target)
+        after = self.reading(target)
         if isinstance(after, WriteResult) or machine in after.there:
             return _waiting(_unseen(f"machine {machine} was deleted, but no read shows it leaving yet"))
         lost = sorted(beside - after.there - after.noted.intents.keys())

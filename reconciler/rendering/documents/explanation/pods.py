@@ -1,12 +1,12 @@
 """What a pod adds to its line in the plan: what a new node of each group and every node there say to it."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import msgspec
 
 from reconciler.decisions.groups.group import EffectiveGroup
+from reconciler.decisions.situation.turns import Turns, turns_of
 from reconciler.rendering.documents.explanation.case import Case
-from reconciler.rendering.documents.explanation.turns import turns
 from reconciler.rendering.documents.explanation.values import NewNode, PodExplanation, Said, ThereNode
 from reconciler.scheduling.state import SchedulingState
 from reconciler.scheduling.verdict import Rejection
@@ -116,3 +116,13 @@ def alike_running(case: Case, indices: Sequence[int]) -> bool:
     """Whether the same sentences describe the running pods: one shape on one node."""
     pods = case.world.pods
     return len({(pods.shape[index], pods.traits[index], pods.node[index]) for index in indices}) == 1
+
+
+def turns(case: Case, would_run: Collection[str]) -> Turns | None:
+    """The turns of the groups that would run a pod and may grow: by when it gets a node if one has capacity. None without any."""
+    free = [
+        group
+        for group in case.groups
+        if group.name in would_run and not (line := case.group_line(group.name)).held and line.current < line.max
+    ]
+    return turns_of(free, case.memory) if free else None

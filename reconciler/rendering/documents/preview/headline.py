@@ -16,6 +16,7 @@ from reconciler.rendering.documents.blocks import (
     Foreign,
     Meaning,
     Sentence,
+    capitalized,
     plain_sentence,
 )
 from reconciler.rendering.documents.preview.change_figures import COST, change_figures
@@ -23,7 +24,6 @@ from reconciler.rendering.documents.preview.consequences.all import consequences
 from reconciler.rendering.documents.preview.consequences.consequence import Code, Consequence, Grade
 from reconciler.rendering.documents.preview.consequences.looser_values import value_family
 from reconciler.rendering.documents.preview.consequences.looser_words import removed_words
-from reconciler.rendering.documents.preview.consequences.wordings import capitalized
 from reconciler.rendering.words.wording import count, settled_size
 
 _MOST_PARTS = 2

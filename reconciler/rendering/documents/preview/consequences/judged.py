@@ -8,9 +8,9 @@ from reconciler.policy.manifests.size_changes import SizeChange
 from reconciler.policy.problems.findings import Problem
 from reconciler.rendering.documents.blocks import Foreign, foreign_sentence, names_listed
 from reconciler.rendering.documents.preview.consequences.consequence import Code, Consequence, Grade
-from reconciler.rendering.documents.preview.consequences.wordings import verb_for
 from reconciler.rendering.words.fold import NAMES_SHOWN
 from reconciler.rendering.words.wording import MAIN, count
+from reconciler.values.plural import verb_for
 
 
 def other_clusters(clusters: Sequence[str]) -> Iterator[Consequence]:

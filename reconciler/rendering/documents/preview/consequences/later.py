@@ -6,9 +6,10 @@ from reconciler.plan.comparison import Impact, left_over
 from reconciler.plan.preview import Preview
 from reconciler.rendering.documents.blocks import Foreign, Sentence, names_listed
 from reconciler.rendering.documents.preview.consequences.consequence import Code, Consequence, Grade
-from reconciler.rendering.documents.preview.consequences.wordings import pod_labels, verb_for
+from reconciler.rendering.words.alike import pod_labels
 from reconciler.rendering.words.fold import NAMES_SHOWN
 from reconciler.rendering.words.wording import count
+from reconciler.values.plural import verb_for
 
 
 def later_effects(preview: Preview) -> Iterator[Consequence]:

@@ -6,10 +6,9 @@ from fractions import Fraction
 
 from reconciler.plan.plan import Plan
 from reconciler.policy.loosening import Loosened, ratio
-from reconciler.rendering.documents.blocks import Foreign, Sentence
+from reconciler.rendering.documents.blocks import Foreign, Sentence, capitalized
 from reconciler.rendering.documents.preview.consequences.consequence import Code, Consequence, Grade
-from reconciler.rendering.documents.preview.consequences.looser_words import looser_words
-from reconciler.rendering.documents.preview.consequences.wordings import capitalized, reached_words
+from reconciler.rendering.documents.preview.consequences.looser_words import looser_words, reached_words
 
 _OWN_SENTENCE = ("mode", "adoptFrom")
 _FAMILIES = (

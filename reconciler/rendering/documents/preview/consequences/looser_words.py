@@ -7,7 +7,6 @@ from reconciler.decisions.removal.budgets import DEFAULT_BUDGETS
 from reconciler.policy.comparison import UNSET
 from reconciler.policy.loosening import ADDED, REMOVED, Loosened
 from reconciler.rendering.documents.blocks import Foreign, Sentence, names_listed
-from reconciler.rendering.documents.preview.consequences.wordings import reached_words
 from reconciler.rendering.words.fold import NAMES_SHOWN
 
 _GROUP = {
@@ -72,3 +71,11 @@ def _filled(form: str, values: dict[str, str], who: Sentence) -> Sentence:
     for part in _PLACE.split(form):
         parts += who if part == "{who}" else [Foreign(values[part[1:-1]])] if _PLACE.fullmatch(part) else [part] if part else []
     return tuple(parts)
+
+
+def reached_words(groups: Sequence[str], *, discovered: bool) -> Sentence:
+    """The groups that something reaches: named ones, and those of discovery."""
+    named = names_listed(groups, NAMES_SHOWN)
+    if not discovered:
+        return named
+    return (*named, " and what discovery finds") if named else ("what discovery finds",)

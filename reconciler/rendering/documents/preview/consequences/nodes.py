@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from reconciler.plan.preview import Preview
 from reconciler.rendering.documents.blocks import names_listed
 from reconciler.rendering.documents.preview.consequences.consequence import Code, Consequence, Grade
-from reconciler.rendering.documents.preview.consequences.wordings import verb_for
 from reconciler.rendering.words.fold import NAMES_SHOWN
 from reconciler.rendering.words.wording import count
+from reconciler.values.plural import verb_for
 
 
 def nodes_removed(preview: Preview) -> Iterator[Consequence]:

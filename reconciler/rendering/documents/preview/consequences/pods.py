@@ -7,9 +7,10 @@ from reconciler.plan.preview import Preview
 from reconciler.plan.reason import Scalar
 from reconciler.rendering.documents.blocks import names_listed
 from reconciler.rendering.documents.preview.consequences.consequence import Code, Consequence, Grade
-from reconciler.rendering.documents.preview.consequences.wordings import pod_labels, verb_for
+from reconciler.rendering.words.alike import pod_labels
 from reconciler.rendering.words.fold import NAMES_SHOWN
 from reconciler.rendering.words.wording import count
+from reconciler.values.plural import verb_for
 
 
 def pod_places(preview: Preview) -> Iterator[Consequence]:

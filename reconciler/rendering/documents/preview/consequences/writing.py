@@ -10,9 +10,10 @@ from reconciler.policy.loosening import Loosened
 from reconciler.rendering.documents.blocks import Foreign, Sentence, names_listed
 from reconciler.rendering.documents.preview.change_figures import joined_nodes
 from reconciler.rendering.documents.preview.consequences.consequence import Code, Consequence, Grade
-from reconciler.rendering.documents.preview.consequences.wordings import reached_words, verb_for
+from reconciler.rendering.documents.preview.consequences.looser_words import reached_words
 from reconciler.rendering.words.fold import NAMES_SHOWN
 from reconciler.rendering.words.wording import count
+from reconciler.values.plural import verb_for
 
 
 def writing_starts(preview: Preview, comparison: PlanComparison) -> Iterator[Consequence]:

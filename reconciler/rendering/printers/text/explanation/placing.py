@@ -1,20 +1,20 @@
 """What new nodes and existing nodes say to one more pod."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import msgspec
 
 from reconciler.decisions.groups.group import EffectiveGroup
 from reconciler.rendering.documents.explanation.case import Case
-from reconciler.rendering.documents.explanation.pods import new_node_verdict
+from reconciler.rendering.documents.explanation.pods import new_node_verdict, turns
 from reconciler.rendering.printers.lines import paragraph
-from reconciler.rendering.printers.text.explanation.turns import turns_lines
 from reconciler.rendering.words.fold import NAMES_SHOWN
 from reconciler.rendering.words.plain import listed
 from reconciler.rendering.words.wording import count, one_sentence
 from reconciler.scheduling.state import SchedulingState
 from reconciler.scheduling.verdict import Rejection
+from reconciler.values.duration import duration_text
 
 _RUNS = "would run it"
 _FEW_GROUPS = 12
@@ -43,7 +43,7 @@ def _on_new_nodes(case: Case, state: SchedulingState, shape: int, width: int) ->
     answers = [_on_new_node(case, state, group, shape) for group in groups]
     lines, bound = (
         ["A new node of each group:"],
-        turns_lines(case, [one.group for one in answers if one.sentence == _RUNS], width),
+        _turns_lines(case, [one.group for one in answers if one.sentence == _RUNS], width),
     )
     if not width or len(groups) <= _FEW_GROUPS:
         for entry in answers:
@@ -90,3 +90,18 @@ def _on_nodes(case: Case, state: SchedulingState, shape: int, width: int) -> lis
 
 def _rejection_text(verdict: Sequence[Rejection]) -> str:
     return "; ".join(f"{rejection.message} [{rejection.plugin}]" for rejection in verdict)
+
+
+def _turns_lines(case: Case, would_run: Collection[str], width: int) -> list[str]:
+    """By when a waiting pod gets a node, and where that bound comes from."""
+    found = turns(case, would_run)
+    if found is None:
+        return []
+    shortest, longest = (duration_text(pick(found.patience_seconds.values())) for pick in (min, max))
+    each = shortest if shortest == longest else f"{shortest} to {longest}"
+    sentence = (
+        f"if one of them has capacity, its node comes within {duration_text(found.within_seconds)}: "
+        f"{count(len(found.patience_seconds), 'group')} may have one turn each ({each}), "
+        f"and a back-off lasts {duration_text(found.backoff_seconds)} at most"
+    )
+    return paragraph(sentence, width, 0)
