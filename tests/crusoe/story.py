@@ -52,7 +52,7 @@ class Story:
 
     def set_count(self, count: int) -> None:
         """What a person does in the console."""
-        self._account.set_count(self.pool.id, count)
+        self._account.set_count(self.pool.id, self.pool.count, count)
 
     def act(self, machine: Machine, action: str) -> str:
         """START or STOP, and what the platform says to it."""

@@ -112,11 +112,11 @@ def test_errors(service: Service) -> None:
     framed = {"code": "internal_error", "message": "rpc error: code = Internal desc = broken", "error_id": "e"}
     service.account.faults.append(("PATCH", pool.id, (500, framed, {})))
     with pytest.raises(CrusoeError) as raised:
-        found.set_count(pool.id, 2)
+        found.set_count(pool.id, 0, 2)
     assert (raised.value.message, raised.value.sent) == ("broken", True)
     service.account.faults.append(("PATCH", pool.id, LOST))
     with pytest.raises(CrusoeError) as raised:
-        found.set_count(pool.id, 2)
+        found.set_count(pool.id, 0, 2)
     assert (raised.value.sent, pool.count) == (True, 2)
     service.account.faults.append(("GET", "nodepools", (502, b"<html>Bad Gateway</html>", {"Content-Type": "text/html"})))
     with pytest.raises(CrusoeError) as raised:
@@ -193,7 +193,7 @@ def test_operations(service: Service) -> None:
     service.keys["other"] = SECRET
     pool = service.account.add(count=1)
     mine, theirs = account(service), account(service, "other")
-    number = mine.set_count(pool.id, 2)
+    number = mine.set_count(pool.id, 0, 2)
     found = mine.operation(number)
     assert found is not None
     assert (found["state"], found["result"]["node_pool"]["count"]) == ("SUCCEEDED", 1)

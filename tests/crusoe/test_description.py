@@ -55,7 +55,7 @@ def test_every_call_is_described(service: Service) -> None:
     pool.extra["autoscaling_config"] = {"enabled": False}
     service.account.reservations["r1"] = 2
     service.account.remediations.append({"operation_id": "o1", "state": "SUCCEEDED"})
-    account.operation(account.set_count(pool.id, 3))
+    account.operation(account.set_count(pool.id, 0, 3))
     account.delete_machine(account.machines(pool.id)[0]["id"])
     asked = (account.pools, account.operations, account.cluster, account.remediations, account.machine_types, account.quotas)
     assert all(answer() for answer in (*asked, account.reservations, lambda: [account.capacities([pool.type])]))

@@ -226,7 +226,7 @@ def test_single_calls_by_their_paths() -> None:
     answer = {"operation": {"operation_id": "e-1"}}
     crusoe = Scripted({"/p%2F1": (answer, {}, {"operation": None}), "/operations/e-1": {"state": "SUCCEEDED"}})
     account = crusoe.account
-    assert [account.set_count("p/1", 3) for _ in range(3)] == ["e-1", "", ""]
+    assert [account.set_count("p/1", 0, 3) for _ in range(3)] == ["e-1", "", ""]
     assert account.operation("e-1") == {"state": "SUCCEEDED"}
     account.delete_machine("m/1")
     account.quotas()

@@ -39,6 +39,37 @@ def test_a_read_that_is_older_than_our_write(service: Service) -> None:
     assert (found.state, found.replicas, pool.count) == (RemovalState.FINISHED, 2, 2)
 
 
+def test_a_read_that_is_older_than_our_last_write(service: Service) -> None:
+    """The next removal waits for a read that shows it. Else the count would be lowered from its old value, and raised above that
+    once the chosen machine proves not to be too many."""
+    pool, writer, lag = service.account.add(count=3), Writer(service), [0.0]
+    first, second, _ = ids(service, pool)
+    service.lag = lambda: lag[0]
+    for _ in range(6):
+        service.advance(10)
+    writer.remove(pool, first)
+    lag[0] = 30
+    counts = []
+    service.account.after.append(lambda *_: counts.append(pool.count))
+    ended = [writer.remove(pool, second)[0] for _ in range(3) if service.advance(5) is None]
+    assert [one.state for one in ended] == 3 * [RemovalState.DRAINING]
+    assert "shows count 3, which we had replaced by 2" in ended[0].message
+    while writer.remove(pool, second)[0].state is not RemovalState.FINISHED:
+        service.advance(10)
+    assert (max(counts), pool.count, service.account.deleted) == (2, 1, [first, second])
+
+
+def test_a_person_may_write_the_old_count_again(service: Service) -> None:
+    """No read is called old for longer than reads are late."""
+    pool, writer = service.account.add(count=3), Writer(service)
+    first, second, _ = ids(service, pool)
+    writer.remove(pool, first)
+    pool.count = 3
+    assert writer.remove(pool, second)[0].state is RemovalState.DRAINING
+    service.advance(60)
+    assert writer.remove(pool, second)[0].state is RemovalState.FINISHED
+
+
 def test_the_order_matters(service: Service) -> None:
     """Deleted while the count still asks for it, a machine is replaced at once: that is never done."""
     pool, writer = service.account.add(count=2), Writer(service)

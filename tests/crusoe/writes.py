@@ -67,7 +67,7 @@ class Writer:
         client = HttpCrusoe(lambda: service.credentials(lowering, key))
         self.client = client
         self.killing = None if killed is None else Killing(client, self.keeper, killed[0], after=killed[1])
-        self.account = Account(self.killing or client, client.credentials)
+        self.account = Account(self.killing or client, client.credentials, lambda: service.account.now)
         self.provider = CrusoeProvider(self.account, self.killing or self.keeper, guard)
 
     def bound(self, pool: Pool) -> Bound:

@@ -213,7 +213,8 @@ class Judge:
     def _groups_for(self, app: App) -> list[str]:
         """Groups in which a new node would surely run it, and that no person has touched lately."""
         cloud, world, now = self._world.cloud, self._world, self._world.agenda.now
-        if sum(cloud.size(name) for name in cloud.names) + 2 >= world.told.most_nodes:
+        asked = sum(cloud.size(name) for name in cloud.names) + 2
+        if max(asked, len(world.cluster.nodes())) >= world.told.most_nodes:
             return []
         return [
             name

@@ -1,11 +1,13 @@
 """The one project and cluster that this process asks, and its calls by name."""
 
+import time
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from urllib.parse import quote
 
 import msgspec
 
+from reconciler.platforms.crusoe.kinds import READ_LAG_SECONDS
 from reconciler.platforms.crusoe.writing.calls import Crusoe, CrusoeError, Object, listed, paged
 from reconciler.platforms.crusoe.writing.client import Credentials, HttpCrusoe
 from reconciler.providers.shared_answers import SharedAnswers
@@ -16,9 +18,15 @@ IN_PROGRESS = "IN_PROGRESS"
 
 
 class Account:
-    """All methods raise `CrusoeError`. `credentials` name the project, the cluster and the organization."""
+    """All methods raise `CrusoeError`. `credentials` name the project, the cluster and the organization. `monotonic` is the clock
+    by which our own writes age."""
 
-    def __init__(self, crusoe: Crusoe, credentials: Callable[[], Credentials]) -> None:
+    def __init__(
+        self, crusoe: Crusoe, credentials: Callable[[], Credentials], monotonic: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._monotonic = monotonic
+        self._counts: dict[str, tuple[float, int, frozenset[int]]] = {}
+        """By pool: when we wrote its count, which, and the counts that this and our writes just before it replaced."""
         self._crusoe = crusoe
         self._credentials = credentials
         self._written: list[Callable[[], None]] = []
@@ -55,10 +63,23 @@ class Account:
         """All machines of a pool, in any state."""
         return paged(self._crusoe, f"{self._pools()}/{quote(pool, safe='')}/vms")
 
-    def set_count(self, pool: str, count: int) -> str:
-        """Send only the count: the API replaces everything else that a request names. Returns the id of the operation."""
+    def set_count(self, pool: str, before: int, count: int) -> str:
+        """Send only the count: the API replaces everything else that a request names. Returns the id of the operation. `before`
+        is the count that was read."""
+        recent = self._recent(pool)
+        self._counts[pool] = self._monotonic(), count, frozenset({before} | (recent[1] | {recent[0]} if recent else frozenset()))
         answer = self._crusoe.call("PATCH", f"{self._pools()}/{quote(pool, safe='')}", None, {"count": count})
         return str((answer.get("operation") or {}).get("operation_id") or "")
+
+    def newer(self, pool: str, count: int) -> int | None:
+        """The count that we wrote, if a read shows one that we had replaced, and may be from before that write; else None."""
+        recent = self._recent(pool)
+        return recent[0] if recent is not None and recent[0] != count and count in recent[1] else None
+
+    def _recent(self, pool: str) -> tuple[int, frozenset[int]] | None:
+        """Our last count of a pool and those that it replaced, as long as reads may be from before it."""
+        at, count, replaced = self._counts.get(pool, (0.0, 0, frozenset()))
+        return (count, replaced) if pool in self._counts and self._monotonic() - at < READ_LAG_SECONDS else None
 
     def delete_machine(self, machine: str) -> None:
         """Delete exactly this machine."""

@@ -9,6 +9,7 @@ from reconciler.platforms.crusoe.facts import pool, wire
 from reconciler.platforms.crusoe.facts.states import CHANGING, GOING, bare
 from reconciler.platforms.crusoe.facts.view import CrusoeView
 from reconciler.platforms.crusoe.writing.account import Account
+from reconciler.platforms.crusoe.writing.calls import CrusoeError
 from reconciler.platforms.crusoe.writing.notes import Noted
 from reconciler.values.decoding import decode
 
@@ -23,8 +24,8 @@ class Reading(msgspec.Struct, frozen=True):
 
     @property
     def counted(self) -> frozenset[str]:
-        """The machines that the count includes."""
-        return frozenset(self.view.counted(self.item))
+        """The machines that the count includes. Machines are listed after pools: what only the pool names is gone."""
+        return frozenset(self.view.counted(self.item)).intersection(self.view.instances)
 
     @property
     def there(self) -> frozenset[str]:
@@ -53,6 +54,15 @@ def read(account: Account, target: TargetRef, noted: Noted) -> Reading | None:
         behaviour=wire.Behaviour(lowering=account.lowering, passed_over=noted.passed_over),
     )
     return Reading(item, pool.facts(item, view), view, noted)
+
+
+def current(account: Account, reading: Reading | None) -> Reading | None:
+    """A reading to judge by. Raises `CrusoeError` for one that may be from before our own write."""
+    newer = account.newer(reading.item.id, reading.item.count) if reading is not None else None
+    if reading is not None and newer is not None:
+        shown = f"node pool {reading.item.name} shows count {reading.item.count}, which we had replaced by {newer}"
+        raise CrusoeError("OldRead", f"{shown}: the read is too old")
+    return reading
 
 
 def converted(body: dict[str, Any], kind: type[Any]) -> Any:  # noqa: ANN401 - one function for every kind of answer

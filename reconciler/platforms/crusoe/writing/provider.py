@@ -40,7 +40,7 @@ class CrusoeProvider:
             if replicas == reading.item.count:
                 return WriteResult()
             self._guard()
-            return self._outcome(target, self._account.set_count(reading.item.id, replicas))
+            return self._outcome(target, self._account.set_count(reading.item.id, reading.item.count, replicas))
 
         return self._judged(target, write)
 

@@ -26,7 +26,7 @@ from reconciler.plan.plan import Bound
 from reconciler.platforms.crusoe.facts.states import STOPPED, bare
 from reconciler.platforms.crusoe.writing.account import IN_PROGRESS, Account
 from reconciler.platforms.crusoe.writing.calls import CrusoeError, failed, unread
-from reconciler.platforms.crusoe.writing.fresh import Reading
+from reconciler.platforms.crusoe.writing.fresh import Reading, current
 from reconciler.platforms.crusoe.writing.notes import Intent, Notes, UnnotedError
 from reconciler.providers.contract import LeavingMachine, RemovalState, TargetRemoval, WriteCode, WriteResult
 from reconciler.providers.ownership_guard import not_ours, objection
@@ -66,7 +66,7 @@ class Cancellations:
         if living:
             self._notes.put_all(_intents(reading, living, beside, replicas), reading.there)
         self._guard()
-        self._account.set_count(reading.item.id, replicas)
+        self._account.set_count(reading.item.id, reading.item.count, replicas)
         if not living:
             return WriteResult()
         after = self._read(target)
@@ -157,9 +157,16 @@ class Removals:
         return WriteResult(message=self._restored(reading, machine))
 
     def reading(self, target: TargetRef) -> Reading | WriteResult:
-        """The pool at this moment, or why it cannot be told."""
+        """The pool at this moment, to judge by, or why it cannot be told."""
+        return self._tried(target, lambda: current(self._account, self._read(target)))
+
+    def _after(self, target: TargetRef) -> Reading | WriteResult:
+        """What a write has led to, as far as a read shows it yet."""
+        return self._tried(target, lambda: self._read(target))
+
+    def _tried(self, target: TargetRef, read: Callable[[], Reading | None]) -> Reading | WriteResult:
         try:
-            reading = self._read(target)
+            reading = read()
         except CrusoeError as error:
             return unread(error, str(target))
         except UnnotedError as error:
@@ -202,7 +209,7 @@ class Removals:
         self._notes.put(machine, intent)
         self._guard()
         try:
-            operation = self._account.set_count(reading.item.id, count - 1)
+            operation = self._account.set_count(reading.item.id, count, count - 1)
         except CrusoeError as error:
             result = failed(error, str(target))
             if result.code not in _TRANSIENT:
@@ -210,7 +217,7 @@ class Removals:
             return _waiting(result) if result.code in _TRANSIENT else _failed(result)
         if operation:
             self._notes.put(machine, msgspec.structs.replace(intent, operation=operation))
-        after = self.reading(target)
+        after = self._after(target)
         if isinstance(after, WriteResult):
             return _waiting(after)
         if after.item.count != count - 1:
@@ -235,7 +242,7 @@ class Removals:
             if result.code != WriteCode.NOT_FOUND:
                 return _failed(msgspec.structs.replace(result, message=f"{result.message}; {self._restored(reading, machine)}"))
         # What was done stays if this fails. The next step reads again.
-        after = self.reading(target)
+        after = self._after(target)
         if isinstance(after, WriteResult) or machine in after.there:
             return _waiting(_unseen(f"machine {machine} was deleted, but no read shows it leaving yet"))
         lost = sorted(beside - after.there - after.noted.intents.keys())
@@ -271,7 +278,7 @@ class Removals:
         others = _others_lowered(reading, intent)
         if reading.item.count == intent.count - 1 - others and machine in reading.counted and not_ours(reading.facts) is None:
             self._guard()
-            self._account.set_count(reading.item.id, reading.item.count + 1)
+            self._account.set_count(reading.item.id, reading.item.count, reading.item.count + 1)
             sentence = f"its count is {reading.item.count + 1} again"
             self._notes.restored(machine)
         else:
