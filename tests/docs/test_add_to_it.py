@@ -38,6 +38,39 @@ AN_EXPANDER = {
 """,
     ),
 }
+A_RULE = {
+    "reconciler/policy/documents/group_fields.py": (
+        "    without_machines: Annotated[\n",
+        """    max_unneeded_nodes: Annotated[
+        int | None, Key("How many nodes may be unneeded at a time. If omitted, any number.", 5, unit="nodes", loosens=Loosens.UP)
+    ] = None
+""",
+    ),
+    "reconciler/decisions/removal/keeps.py": (
+        "OF_REMOVALS: tuple",
+        """class EnoughUnneeded(KeepsNode, frozen=True, kw_only=True):
+    \"\"\"As many nodes of the group are unneeded as may be.\"\"\"
+
+    code = "EnoughUnneeded"
+    max: int
+
+    template = "scaleDown.maxUnneededNodes is {max}"
+
+
+def _enough_unneeded(one: RemovalAsked) -> KeepsNode | None:
+    most = one.group.group.scale_down.max_unneeded_nodes
+    return None if most is None or one.so_far.gone[one.group.position] < most else EnoughUnneeded(max=most)
+
+
+""",
+    ),
+}
+ITS_ROW = {
+    "reconciler/decisions/removal/keeps.py": (
+        "    Keep(GroupGrows,",
+        "    Keep(EnoughUnneeded, Ends.REMOVALS, PLAN, _enough_unneeded),\n",
+    )
+}
 PROD = "policies/prod.yaml"
 
 
@@ -116,3 +149,29 @@ def test_an_expander(copy: Path) -> None:
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     reasons = [action["reason"]["message"] for action in plan(copy)["actions"] if action["kind"] == "Resize"]
     assert any("MostCpu" in reason for reason in reasons), reasons
+
+
+def test_a_rule_that_keeps_a_node_and_its_field(copy: Path) -> None:
+    """Two files: the attribute with its key, the reason with its rule and row. A number that nobody writes is no limit."""
+
+    def kept() -> list[str]:
+        return [node["node"] for node in plan(copy)["nodes"] if "EnoughUnneeded" in [one["code"] for one in node["blockers"]]]
+
+    assert len(A_RULE.keys() | ITS_ROW.keys()) <= 2
+    candidates = underutilized(copy)
+    edit(copy, A_RULE)
+    edit(copy, ITS_ROW)
+    generated = run(copy, "-m", "docs.generator")
+    assert generated.returncode == 0, generated.stderr
+    for name in ("schemas/policy.schema.json", "docs/reference/policy.md"):
+        assert "maxUnneededNodes" in (copy / name).read_text(encoding="utf-8"), name
+    row = next(line for line in (copy / "docs/reference/reasons.md").read_text("utf-8").splitlines() if "EnoughUnneeded" in line)
+    assert "when other nodes leave" in row
+    assert kept() == []
+    told = ("-m", "reconciler", "explain", "value", "auto/scaleDown.maxUnneededNodes", "--policy", "policies")
+    assert "no limit" in run(copy, *told, "--cluster", "examples/quickstart").stdout
+    path = copy / PROD
+    written = path.read_text(encoding="utf-8").replace("    scaleDown:\n", "    scaleDown:\n      maxUnneededNodes: 0\n")
+    path.write_text(written, encoding="utf-8")
+    assert kept()
+    assert set(kept()) <= set(candidates)

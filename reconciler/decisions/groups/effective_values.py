@@ -3,7 +3,8 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from functools import cache, partial
-from typing import Any, Generic, TypeVar
+from types import NoneType
+from typing import Any, Generic, TypeVar, get_args
 
 import msgspec
 
@@ -191,7 +192,8 @@ def _place(places: Mapping[str, Place], path: str, document: Place) -> str:
 
 Choice = TypeVar("Choice", bound=StrEnum)
 Part = TypeVar("Part", bound=msgspec.Struct)
-_ValueText = tuple[GroupScalar, str]
+_ValueText = tuple[GroupScalar | None, str]
+NO_LIMIT = "no limit"
 
 
 @cache
@@ -199,6 +201,12 @@ def _part(kind: type[msgspec.Struct], attribute: str) -> type[msgspec.Struct]:
     """The type of a level inside another one. Reading type hints takes longer than everything else here."""
     (inner,) = (structs_in(info.type) for info in msgspec.structs.fields(kind) if info.name == attribute)
     return inner[0]
+
+
+@cache
+def _may_be_none(kind: type[msgspec.Struct], attribute: str) -> bool:
+    (annotated,) = (info.type for info in msgspec.structs.fields(kind) if info.name == attribute)
+    return NoneType in get_args(get_args(annotated)[0])
 
 
 class Values:
@@ -212,7 +220,8 @@ class Values:
     def all_below(self, path: str, kind: type[Part]) -> Part:
         """Everything that has a key below a path, in the type of its level (`ScaleDown`), every value decided.
 
-        The target's own options count for each. Raises TypeError for a field below it that has no default.
+        The target's own options count for each. A number that may be None and that no level sets is no limit. Raises TypeError
+        for any other field below it that has no default.
         """
         decided: dict[str, object] = {}
         for field in fields_below(path):
@@ -220,7 +229,8 @@ class Values:
             if field.children:
                 decided[field.attribute] = self.all_below(below, _part(kind, field.attribute))
             else:
-                decided[field.attribute] = self._resolved(below, self._option(below))
+                nothing = (None, NO_LIMIT) if _may_be_none(kind, field.attribute) else None
+                decided[field.attribute] = self._resolved(below, self._option(below), nothing)
         return kind(**decided)
 
     def count(self, path: str, target: tuple[int, str] | None, nothing: int, nothing_text: str, where: str = "built-in") -> int:
@@ -262,17 +272,17 @@ class Values:
 
     def _resolved(
         self, path: str, target: _ValueText | None, nothing: _ValueText | None = None, where: str = "built-in"
-    ) -> GroupScalar:
+    ) -> GroupScalar | None:
         value = group_value(path)
         built_in = value.built_in
-        texts = dict[GroupScalar, str]()
+        texts = dict[GroupScalar | None, str]()
         if built_in is None:
             if nothing is None:
                 raise TypeError(f"{path} has no default: name the value that applies if no level sets it")
             built_in = nothing[0]
             texts[built_in] = nothing[1]
 
-        def text(scalar: GroupScalar) -> str:
-            return texts.get(scalar) or value.text(scalar)
+        def text(scalar: GroupScalar | None) -> str:
+            return texts.get(scalar) or value.text(scalar or 0)
 
         return self.chains.keep(path, resolve(self.sources, path, value.read, built_in, text, target, where))
