@@ -42,6 +42,8 @@ class Kind(StrEnum):
     OPAQUE = "Opaque"  # accepted and not read: what API servers add
 
 
+BYTES = "bytes"
+"""The unit of a map whose amounts are whole; those of others may have thousandths."""
 MAPS = (Kind.LABEL_MAP, Kind.STRING_MAP, Kind.RESOURCE_MAP, Kind.QUANTITY_MAP)
 """Kinds of maps with free keys."""
 

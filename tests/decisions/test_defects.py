@@ -12,6 +12,7 @@ from reconciler.cluster.world import World
 from reconciler.decisions import decide as deciding
 from reconciler.decisions import view
 from reconciler.decisions.decide import decide, decide_ahead
+from reconciler.decisions.groups import effective_groups
 from reconciler.decisions.memory import Memory
 from reconciler.decisions.removal import candidates
 from reconciler.decisions.removal.drain import DrainJudge
@@ -200,6 +201,24 @@ def test_a_group_that_cannot_be_judged(monkeypatch: pytest.MonkeyPatch) -> None:
     assert group(plan, "general").desired == 3
     assert [one.object for one in plan.problems if one.code == "Defect"] == ["MachineDeployment prod/general"]
     assert "NotJudged" not in {code for line in plan.pods for code in codes(line)}
+
+
+@pytest.mark.parametrize("function", ["_new_node", "sources_at"])
+def test_a_document_that_cannot_be_judged(monkeypatch: pytest.MonkeyPatch, function: str) -> None:
+    """Anybody may write one in a namespace of theirs. Its group is held with the place of the defect; the other one grows."""
+    whole = getattr(effective_groups, function)
+
+    def fails(*given: object) -> object:
+        document = given[1].sources.document if function == "_new_node" else given[0]  # type: ignore[attr-defined]
+        if document.name == "general" and document.size.max is not None:
+            raise ArithmeticError("made up")
+        return whole(*given)
+
+    monkeypatch.setattr(effective_groups, function, fails)
+    plan = plan_of(cluster(evil=0).world(), RULES)
+    line = group(plan, "general")
+    assert (line.held, line.desired, group(plan, "other").desired > 3) == (True, 3, True)
+    assert any("ArithmeticError at " in reason.message for reason in line.reasons)
 
 
 def test_a_running_pod_that_no_drain_rule_can_judge(monkeypatch: pytest.MonkeyPatch) -> None:

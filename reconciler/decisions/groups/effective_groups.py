@@ -5,6 +5,7 @@ from collections.abc import Mapping
 
 import msgspec
 
+from reconciler.cluster import defects
 from reconciler.cluster.nodes.node import ATTACH_LIMIT, NodeShape
 from reconciler.cluster.target import Machine, TargetFacts, TargetRef, TargetTemplate
 from reconciler.cluster.targets.owner_evidence import read_hold
@@ -22,8 +23,9 @@ from reconciler.decisions.platform_rules import doubles, strangers
 from reconciler.decisions.reasons.groups import TargetMissing, TargetUnread, WindowOpen
 from reconciler.decisions.reasons.sizes import NoMaxSize, PlatformBound
 from reconciler.plan.reason import Reason
-from reconciler.policy.documents import Discovery, Headroom, Mode, NodeGroup, PolicySet, ScaleDown, ScaleUp, Tier
+from reconciler.policy.documents import Discovery, Headroom, Hold, Mode, NodeGroup, PolicySet, ScaleDown, ScaleUp, Tier
 from reconciler.policy.levels import DEVICES, HEADROOM, HOLD, NOTHING, added_startup_taints, amounts_text, effective_mode
+from reconciler.values.defect import defect_text
 from reconciler.values.duration import duration_text
 from reconciler.values.instant import instant_text
 from reconciler.values.money import parse_money
@@ -296,22 +298,31 @@ def effective_view(world: World, policy: PolicySet, now_seconds: int) -> tuple[t
     named = [(one.rank, one.name, one.target, one.document, one.tier, one.labels) for one in named_targets(world, policy)]
     members = membership(world, tuple((ref, document.nodes if document else None) for _, _, ref, document, _, _ in named))
     evidence, volumes, devices = LabelEvidence.of(world), VolumeEvidence.of(world), DeviceEvidence.of(world)
-    groups = tuple(
-        effective_group(
-            world,
-            Claim(
-                name=name,
-                labels=labels,
-                target=ref,
-                sources=sources_at(document, facts_of.get(ref), policy.policy, tier, rank, now_seconds),
-                members=members.members[index],
-                machine_of=members.machine_of,
-                evidence=evidence,
-                volumes=volumes,
-                devices=devices,
-            ),
-            now_seconds,
+
+    def of(index: int, document: NodeGroup | None) -> EffectiveGroup:
+        rank, name, ref, _, tier, labels = named[index]
+        claim = Claim(
+            name=name,
+            labels=labels,
+            target=ref,
+            sources=sources_at(document, facts_of.get(ref), policy.policy, tier, rank, now_seconds),
+            members=members.members[index],
+            machine_of=members.machine_of,
+            evidence=evidence,
+            volumes=volumes,
+            devices=devices,
         )
-        for index, (rank, name, ref, document, tier, labels) in enumerate(named)
-    )
+        return effective_group(world, claim, now_seconds)
+
+    def judged(index: int) -> EffectiveGroup:
+        document = named[index][3]
+        try:
+            return of(index, document)
+        except defects.CAUGHT as error:
+            # Tenants may write documents: one that meets a defect is held, and the others are decided.
+            if document is None:
+                raise
+            return of(index, document.held(Hold(reason=defect_text(error)), document.place))
+
+    groups = tuple(map(judged, range(len(named))))
     return groups, members

@@ -93,14 +93,10 @@ def _group(read: ReadDocument[NodeGroup], held: Held | None) -> NodeGroup | None
         return None
     if held is None:
         return document
-    hold = Hold(reason=held.reason)
-    places = {**document.places, "spec.hold": Place(held.path, 0, 0)}
+    hold, place = Hold(reason=held.reason), Place(held.path, 0, 0)
     if held.never_good:
-        return NodeGroup(
-            name=document.name, namespace=document.namespace, labels=document.labels, policy_ref=document.policy_ref,
-            target=document.target, hold=hold, place=document.place, places=places,
-        )  # fmt: skip
-    return msgspec.structs.replace(document, hold=hold, places=places)
+        return document.held(hold, place)
+    return msgspec.structs.replace(document, hold=hold, places={**document.places, "spec.hold": place})
 
 
 def _distinct(groups: list[tuple[NodeGroup | None, bool]]) -> tuple[NodeGroup, ...]:

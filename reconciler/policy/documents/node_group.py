@@ -5,7 +5,7 @@ from typing import Annotated
 
 import msgspec
 
-from reconciler.policy.documents.group_fields import GroupFields
+from reconciler.policy.documents.group_fields import GroupFields, Hold
 from reconciler.policy.field import Kind, Loosens
 from reconciler.policy.keys import Key
 from reconciler.policy.values.label_selector import Selector
@@ -89,3 +89,10 @@ class NodeGroup(GroupFields, frozen=True, kw_only=True):
     ] = None
     place: Place
     places: Mapping[str, Place] = {}
+
+    def held(self, hold: Hold, place: Place) -> "NodeGroup":
+        """Its name and its target alone, under this hold: the rest may be wrong."""
+        return NodeGroup(
+            name=self.name, namespace=self.namespace, labels=self.labels, policy_ref=self.policy_ref, target=self.target,
+            hold=hold, place=self.place, places={**self.places, "spec.hold": place},
+        )  # fmt: skip

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import msgspec
 
-from reconciler.policy.field import Kind
+from reconciler.policy.field import BYTES, Kind
 from reconciler.policy.keys import Key
 
 ATTACH_LIMIT = "attachable-volumes-csi-"
@@ -232,6 +232,7 @@ class Template(msgspec.Struct, frozen=True, kw_only=True):
             "CSIStorageCapacities of a node of the group count. Classes without a provisioner get no volumes by it.",
             "topolvm: 800Gi",
             kind=Kind.QUANTITY_MAP,
+            unit=BYTES,
             maximum=64,
         ),
     ] = ()

@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable
 from typing import Protocol
 
-from reconciler.policy.field import LONGEST, Field, Kind
+from reconciler.policy.field import BYTES, LONGEST, Field, Kind
 from reconciler.policy.problems.suggestion import choose, near
 from reconciler.policy.values.pattern import CLUSTER_AUTOSCALER_EXPANDERS, PatternError, check_pattern
 from reconciler.policy.values.quantity import QuantityError, parse_amount
@@ -339,7 +339,7 @@ def map_value(record: Recorder, field: Field, key: str, key_node: Node, node: No
         fault = qualified_name_fault(key)
         if fault:
             record.fault("BadName", key_node, path, f"the name {shown(key)} {fault}")
-        amount = _quantity(record, key, node, path, milli=True)
+        amount = _quantity(record, key, node, path, milli=field.unit != BYTES)
         return node.text if isinstance(node, Scalar) and amount is not None and not fault else None
     text = text_of(record, field, node, path)
     if field.kind is not Kind.LABEL_MAP:

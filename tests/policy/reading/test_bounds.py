@@ -2,8 +2,11 @@
 
 import pytest
 
+from reconciler.decisions.decide import decide
+from reconciler.decisions.memory import Memory
 from reconciler.policy.problems.findings import MAX_PROBLEMS_PER_FILE
 from reconciler.policy.reading import yaml_text
+from tests.builders import NOW, ClusterBuilder
 from tests.policy.texts import POLICY, codes, group, read
 
 
@@ -45,6 +48,20 @@ def test_a_file_full_of_mistakes_is_cut() -> None:
     assert len(tree.problems) == MAX_PROBLEMS_PER_FILE + 1
     assert codes(tree).index("TooManyProblems") == MAX_PROBLEMS_PER_FILE
     assert tree.problems[-1].place.line == 5 + MAX_PROBLEMS_PER_FILE
+
+
+@pytest.mark.parametrize(("amount", "code"), [
+    ("1m", "FractionalAmount"), ('"0.5"', "FractionalAmount"), ("1n", "FractionalAmount"), ("9223372036854775808", "Overflow"),
+    ("-1", "NegativeNumber"), ("8Ei", "Overflow"), ("4Ei", ""), ("0", ""), ("1500k", ""),
+])  # fmt: skip
+def test_room_of_volumes_is_in_whole_bytes(amount: str, code: str) -> None:
+    """A policy that is accepted can be decided by: until now one of thousandths of a byte stopped every decision."""
+    tree = read(POLICY + group("a", f"  template: {{storage: {{topolvm: {amount}}}}}\n"))
+    assert codes(tree) == ([code] if code else [])
+    cluster = ClusterBuilder()
+    cluster.group("a", nodes=1)
+    for policy in tree.sets:
+        assert decide(cluster.world(), policy, Memory(), NOW)[0].groups[0].name == "a"
 
 
 def test_windows_that_cannot_all_be_compared_are_named() -> None:
