@@ -71,6 +71,17 @@ def test_each_test_is_of_one_tier(monkeypatch: pytest.MonkeyPatch) -> None:
     assert selected("rest", items) == ["test_slow", "test_seeds[1]", "test_seeds[2]", "test_seeds[3]"]
 
 
+def test_of_a_long_test_one_case_in_four_is_quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only in a file that costs more than three seconds, and of more than twenty cases."""
+    items = [*(item(f"test_many[{case}]") for case in range(21)), *(item(f"test_few[{case}]") for case in range(20))]
+    for seconds, many in ((3.5, 6), (2.5, 21)):
+        known = Durations({}, {HERE: FileDurations(2, 41, seconds)})
+        monkeypatch.setattr(tiers, "durations", lambda known=known: known)
+        quick, rest = selected("quick", items), selected("rest", items)
+        assert [sum(name.startswith(function) for name in quick) for function in ("test_many", "test_few")] == [many, 20]
+        assert sorted(quick + rest) == sorted(one.nodeid.partition("::")[2] for one in items)
+
+
 def report(name: str, cost: float, **fixtures: float) -> Any:
     """What a worker tells of a test."""
     return SimpleNamespace(nodeid=f"{HERE}::{name}", user_properties=[("cost", [cost, fixtures])])
@@ -78,7 +89,7 @@ def report(name: str, cost: float, **fixtures: float) -> Any:
 
 @pytest.mark.parametrize("whole", [True, False])
 def test_what_was_measured_is_written(monkeypatch: pytest.MonkeyPatch, whole: bool) -> None:
-    """A test from one second on is named, unless its fixture says it; what a run of some files did not measure stays."""
+    """A test from half a second on is named, unless its fixture says it; what a run of some files did not measure stays."""
     written: list[Durations] = []
     before = Durations(
         {"tests::plane": 30.0}, {"tests/conftest.py": FileDurations(1, 1, 0.5), "tests/gone.py": FileDurations(1, 1, 0.5)}
@@ -86,10 +97,10 @@ def test_what_was_measured_is_written(monkeypatch: pytest.MonkeyPatch, whole: bo
     monkeypatch.setattr(meter, "write", written.append)
     monkeypatch.setattr(meter, "durations", lambda: before)
     book = Book(whole=whole)
-    for one in (report("test_a", 0.25), report("test_b", 0.999), report("test_c", 1.0), report("test_d", 0.1, browser=3.14)):
+    for one in (report("test_a", 0.25), report("test_b", 0.499), report("test_c", 0.5), report("test_d", 0.1, browser=3.14)):
         book.pytest_runtest_logreport(one)
     book.pytest_sessionfinish(SimpleNamespace(shouldstop=False, shouldfail=False))  # type: ignore[arg-type]
-    measured = {HERE: FileDurations(functions(Path(__file__)), 4, 1.2, {"test_c": 1.0}, needs=1)}
+    measured = {HERE: FileDurations(functions(Path(__file__)), 4, 0.7, {"test_c": 0.5}, needs=1)}
     kept = {} if whole else {"tests/conftest.py": FileDurations(1, 1, 0.5)}
     fixtures = {"browser": 3.1} | ({} if whole else {"tests::plane": 30.0})
     assert written == [Durations(fixtures, kept | measured)]

@@ -1,11 +1,13 @@
 """Which tests `make test` runs, and which it leaves to `make test-rest`: the options of the pytest plugin.
 
-`--tier quick` leaves out what costs too much by the file of durations, and three quarters of the seeds of random tests. Each
-worker collects files of its own. `--tier rest` runs what that leaves out. Without the option every test runs.
+`--tier quick` leaves out what costs too much by the file of durations, and three quarters of the seeds of random tests. In files
+that cost more than three seconds it also leaves out three quarters of the cases of tests with more than twenty. Each worker
+collects files of its own. `--tier rest` runs what that leaves out. Without the option every test runs.
 """
 
 import os
 import random
+from collections import Counter
 from pathlib import Path
 from typing import Final
 
@@ -18,6 +20,8 @@ from tests.testbed.cache import WITHOUT
 from tests.workers import group_of
 
 _ONE_OF: Final = 4
+_MANY_CASES: Final = 20
+_DEAR_SECONDS: Final = 3.0
 _SEED: Final = "seed"
 _SHARE: Final = pytest.StashKey[set[str]]()
 _HYPOTHESIS: Final = "_hypothesis_internal_use_settings"
@@ -51,7 +55,10 @@ def summary(config: pytest.Config) -> list[str]:
     if config.option.tier != "quick":
         return []
     seed = config.option.hypothesis_seed
-    return [f"random tests: one seed of {_ONE_OF}, one example of {_ONE_OF}; the same examples: PYTEST=--hypothesis-seed={seed}"]
+    return [
+        f"random tests: one seed of {_ONE_OF}, one example of {_ONE_OF}; the same examples: PYTEST=--hypothesis-seed={seed}",
+        f"long tests with more than {_MANY_CASES} cases: one case of {_ONE_OF}",
+    ]
 
 
 def ignores(config: pytest.Config, file: Path) -> bool | None:
@@ -79,22 +86,29 @@ def select(config: pytest.Config, items: list[pytest.Item]) -> None:
     if not config.option.tier:
         return
     quick = config.option.tier == "quick"
-    of_function: dict[str, int] = {}
+    cases = Counter(_function(item) for item in items)
+    of_function: Counter[str] = Counter()
     chosen: list[pytest.Item] = []
     left: list[pytest.Item] = []
     for item in items:
         slow = durations().is_slow(item.nodeid, fixtures_of(item))
+        name = _function(item)
         random_test = _SEED in getattr(getattr(item, "callspec", None), "params", ())
+        long = cases[name] > _MANY_CASES and durations().seconds(name.partition("::")[0]) > _DEAR_SECONDS
         few = hasattr(getattr(item, "obj", None), _HYPOTHESIS)
-        if random_test and not slow:
-            name = item.nodeid.partition("[")[0]
-            of_function[name] = of_function.get(name, -1) + 1
+        if (random_test or long) and not slow:
             slow = of_function[name] % _ONE_OF > 0
+            of_function[name] += 1
         (chosen if slow != quick or (few and not quick) else left).append(item)
         if few and quick:
             fewer_examples(item, _ONE_OF)
     config.hook.pytest_deselected(items=left)
     items[:] = chosen
+
+
+def _function(item: pytest.Item) -> str:
+    """The test function of a case: path and name."""
+    return item.nodeid.partition("[")[0]
 
 
 def fewer_examples(item: pytest.Item, part: int) -> None:
@@ -117,4 +131,5 @@ class OwnFiles(EachScheduling):
 
 
 if __name__ == "__main__":
-    print(f"    Slow tests and most seeds of random tests were left out. `make test-all` runs all {durations().cases:,} tests.")
+    left = "Slow tests, most seeds of random tests and most cases of long ones were left out."
+    print(f"    {left} `make test-all` runs all {durations().cases:,} tests.")
