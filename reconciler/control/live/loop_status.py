@@ -35,7 +35,7 @@ from reconciler.rendering.documents.status import (
 )
 from reconciler.rendering.words.wording import next_block, next_step
 from reconciler.values.decoding import decode
-from reconciler.values.instant import InstantError, instant_text, parse_instant
+from reconciler.values.instant import InstantError, UnixSeconds, instant_text, parse_instant
 
 # How the policy's source stands, kept beside the memory of the loop: what is said of a policy that has no object of its own.
 
@@ -47,7 +47,7 @@ class StandingEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
     source: str
     revision: str = ""
-    since_seconds: int = 0
+    since_seconds: UnixSeconds = 0
     conditions: tuple[Condition, ...] = ()
 
 

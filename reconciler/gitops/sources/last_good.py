@@ -10,6 +10,7 @@ import msgspec
 
 from reconciler.gitops.whole_file import write_whole
 from reconciler.values.decoding import decode
+from reconciler.values.instant import UnixSeconds
 
 _MOST_BYTES = 128 << 20
 _PREFIX = b"reconciler-last-good/1\n"
@@ -32,7 +33,7 @@ class LastGood(msgspec.Struct, frozen=True, kw_only=True):
     revision: str
     root: str
     files: Mapping[str, bytes]
-    read_seconds: int
+    read_seconds: UnixSeconds
     signer: str = ""
     unread: tuple[str, ...] = ()
 

@@ -15,7 +15,7 @@ from reconciler.gitops.git.fault import FaultCode
 from reconciler.gitops.git.remote import PROTOCOLS, Access, checked_remote
 from reconciler.gitops.git.signature import Signers
 from reconciler.gitops.sources.git_source import GitAddress, GitSource
-from reconciler.gitops.sources.last_good import FileLastGoodStore, LastGood, LastGoodError
+from reconciler.gitops.sources.last_good import FileLastGoodStore, LastGood, LastGoodError, encode_last_good
 from reconciler.gitops.sources.standing import SourceEvent, Standing
 from tests.gitops.repositories import BASE, POLICY, GitRepo, group
 from tests.gitops.servers import git_daemon
@@ -271,8 +271,21 @@ def test_store_that_cannot_be_read_is_waited_for(followed: Followed):
     assert (policy.ready, policy.standing.fault.code) == (False, FaultCode.NOT_SAVED)
 
 
+def _read_at(seconds: int) -> bytes:
+    files = {path.removeprefix("policies/"): text.encode() for path, text in BASE.items()}
+    return encode_last_good(LastGood(source="s", revision="0" * 40, root="policies", files=files, read_seconds=seconds))
+
+
 @pytest.mark.parametrize(
-    "content", [b"", b"reconciler-last-good/9\nx", b"reconciler-last-good/1\nAAAA", b"reconciler-last-good/1\n%"]
+    "content",
+    [
+        b"",
+        b"reconciler-last-good/9\nx",
+        b"reconciler-last-good/1\nAAAA",
+        b"reconciler-last-good/1\n%",
+        _read_at(10**15),
+        _read_at(-(10**15)),
+    ],
 )
 def test_damaged_store_is_said_and_read_afresh(followed: Followed, content: bytes):
     """Nobody else can mend it, and the source has what is meant."""
