@@ -9,12 +9,11 @@ from typing import Any
 import msgspec
 
 from reconciler.policy.documents import GroupFields, NodeGroup, NodeGroupPolicy, PolicySet
-from reconciler.policy.field import Field, Kind
+from reconciler.policy.field import Field, Kind, MergeRule
 from reconciler.policy.fields import document_kind, walk
 from reconciler.policy.levels import (
     ARCHITECTURE,
     LEVEL_FIELDS,
-    MergeRule,
     attributes_of,
     effective_mode,
     group_value,

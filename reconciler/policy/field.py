@@ -60,6 +60,15 @@ class Loosens(StrEnum):
     MORE = "more"  # a list that gains items
 
 
+class MergeRule(StrEnum):
+    """Which levels count. The words complete the sentence `of several levels ...`."""
+
+    NEAREST = "the nearest counts as a whole"
+    IN_FORCE = "the nearest that has not ended counts"
+    KEYS = "each adds keys, and the nearest that names a key counts"
+    UNION = "all are added together"
+
+
 _TIGHTER = " < "
 
 
@@ -85,7 +94,7 @@ class Field(msgspec.Struct, frozen=True, kw_only=True):
     `pattern` is what a whole text must match. `constants` are attributes that the presence of this key sets. `resources` are
     names without a domain that a map of amounts may have, as well as names that begin with `resource_prefix`. `loosens` is a
     `Loosens`, the looser word of a choice, or its words in order. It also applies to everything below. If it is empty, any change
-    may loosen, and previews say so.
+    may loosen, and previews say so. `merge` says which levels of a group count.
     """
 
     path: str = ""
@@ -113,6 +122,7 @@ class Field(msgspec.Struct, frozen=True, kw_only=True):
     attribute: str = ""
     constants: tuple[tuple[str, str], ...] = ()
     loosens: str = ""
+    merge: MergeRule = MergeRule.NEAREST
 
     def child(self, yaml_key: str) -> "Field | None":
         """The child with that key, or None."""

@@ -1,4 +1,4 @@
-"""How a value of a group that is more than one scalar follows from its levels: one merge rule for each field, as data.
+"""How a value of a group that is more than one scalar follows from its levels, by the merge rule of its key.
 
 Levels are the NodeGroup, its tier's defaults and the policy's defaults, in this order: the nearest first. Checks, comparison,
 decisions and explanations all resolve these fields here.
@@ -6,7 +6,6 @@ decisions and explanations all resolve these fields here.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
-from enum import StrEnum
 from functools import cache
 from operator import attrgetter
 from typing import Any, Generic, TypeVar
@@ -25,7 +24,7 @@ from reconciler.policy.documents import (
     Window,
 )
 from reconciler.policy.documents.group_fields import GROUP_FIELDS
-from reconciler.policy.field import Field, Kind, Loosens, words_from_tightest
+from reconciler.policy.field import Field, Kind, Loosens, MergeRule, words_from_tightest
 from reconciler.policy.values.label_selector import selector_matches
 from reconciler.policy.values.pattern import matches
 from reconciler.values.duration import duration_text, parse_duration
@@ -89,7 +88,8 @@ def attributes_of(path: str) -> tuple[str, ...]:
     return tuple(field.attribute for field in _row(path) if field.attribute)
 
 
-def _row(path: str) -> list[Field]:
+@cache
+def _row(path: str) -> tuple[Field, ...]:
     """The fields along a path, the one it names last."""
     fields, row = GROUP_FIELDS, list[Field]()
     for key in path.split("."):
@@ -98,7 +98,7 @@ def _row(path: str) -> list[Field]:
             raise KeyError(path)
         fields = field.children
         row.append(field)
-    return row
+    return tuple(row)
 
 
 def _built_in(field: Field) -> GroupScalar | None:
@@ -120,22 +120,17 @@ Pairs = tuple[tuple[str, str], ...]
 Amounts = tuple[tuple[str, int], ...]
 
 
-class MergeRule(StrEnum):
-    """Which levels count. The words complete the sentence `of several levels ...`."""
-
-    NEAREST = "the nearest counts as a whole"
-    IN_FORCE = "the nearest that has not ended counts"
-    KEYS = "each adds keys, and the nearest that names a key counts"
-    UNION = "all are added together"
-
-
 class LevelField(msgspec.Struct, Generic[V], frozen=True):
     """One field. `read` gives what a level says, None where it says nothing; `text` is a value as people read it."""
 
     path: str
-    rule: MergeRule
     read: Callable[[GroupFields], V | None]
     text: Callable[[V], str]
+
+    @property
+    def rule(self) -> MergeRule:
+        """As the key says."""
+        return _row(self.path)[-1].merge
 
     def stated(self, levels: Sequence[GroupFields], now_seconds: int) -> list[tuple[int, V]]:
         """Index and value of each level that says something; a hold that has ended by `now_seconds` (Unix time) says nothing."""
@@ -221,27 +216,21 @@ _ARCH_LABEL = "kubernetes.io/arch"
 _NO_HEADROOM = Headroom()
 
 HEADROOM = LevelField[Headroom](
-    "headroom", MergeRule.NEAREST, lambda level: level.headroom if level.headroom != _NO_HEADROOM else None, _headroom_text
+    "headroom", lambda level: level.headroom if level.headroom != _NO_HEADROOM else None, _headroom_text
 )
-WINDOWS = LevelField[tuple[Window, ...]]("windows", MergeRule.NEAREST, lambda level: level.windows or None, _windows_text)
-HOLD = LevelField[Hold]("hold", MergeRule.IN_FORCE, lambda level: level.hold, _hold_text)
-CAPACITY = LevelField[Amounts]("template.capacity", MergeRule.KEYS, lambda level: level.template.capacity or None, amounts_text)
-RESERVED = LevelField[Amounts](
-    "template.reserved", MergeRule.NEAREST, lambda level: level.template.reserved or None, amounts_text
-)
-ARCHITECTURE = LevelField[str]("template.architecture", MergeRule.NEAREST, lambda level: level.template.architecture or None, str)
-LABELS = LevelField[Pairs]("template.labels", MergeRule.KEYS, _labels_of, _labels_text)
-TAINTS = LevelField[tuple[TaintSpec, ...]](
-    "template.taints", MergeRule.NEAREST, lambda level: level.template.taints, _taints_text
-)
+WINDOWS = LevelField[tuple[Window, ...]]("windows", lambda level: level.windows or None, _windows_text)
+HOLD = LevelField[Hold]("hold", lambda level: level.hold, _hold_text)
+CAPACITY = LevelField[Amounts]("template.capacity", lambda level: level.template.capacity or None, amounts_text)
+RESERVED = LevelField[Amounts]("template.reserved", lambda level: level.template.reserved or None, amounts_text)
+ARCHITECTURE = LevelField[str]("template.architecture", lambda level: level.template.architecture or None, str)
+LABELS = LevelField[Pairs]("template.labels", _labels_of, _labels_text)
+TAINTS = LevelField[tuple[TaintSpec, ...]]("template.taints", lambda level: level.template.taints, _taints_text)
 STARTUP_TAINTS = LevelField[tuple[TaintSpec, ...]](
-    "template.startupTaints", MergeRule.UNION, lambda level: level.template.startup_taints or None, _taints_text
+    "template.startupTaints", lambda level: level.template.startup_taints or None, _taints_text
 )
-DEVICES = LevelField[tuple[TemplateDevices, ...]](
-    "template.devices", MergeRule.NEAREST, lambda level: level.template.devices, _devices_text
-)
-STORAGE = LevelField[Pairs]("template.storage", MergeRule.NEAREST, lambda level: level.template.storage or None, _labels_text)
-ZONES = LevelField[tuple[str, ...]]("template.zones", MergeRule.NEAREST, lambda level: level.template.zones or None, ", ".join)
+DEVICES = LevelField[tuple[TemplateDevices, ...]]("template.devices", lambda level: level.template.devices, _devices_text)
+STORAGE = LevelField[Pairs]("template.storage", lambda level: level.template.storage or None, _labels_text)
+ZONES = LevelField[tuple[str, ...]]("template.zones", lambda level: level.template.zones or None, ", ".join)
 _ALL: tuple[LevelField[Any], ...] = (
     HEADROOM, WINDOWS, HOLD, CAPACITY, RESERVED, ARCHITECTURE, LABELS, TAINTS, STARTUP_TAINTS, DEVICES, STORAGE, ZONES
 )  # fmt: skip

@@ -14,13 +14,12 @@ import msgspec
 from reconciler.policy.comparison import UNSET, WrittenDocument
 from reconciler.policy.documents import GroupFields, Hold, NodeGroup, NodeGroupPolicy, PolicySet, Tier
 from reconciler.policy.documents.group_fields import GROUP_FIELDS
-from reconciler.policy.field import Loosens, words_from_tightest
+from reconciler.policy.field import Loosens, MergeRule, words_from_tightest
 from reconciler.policy.fields import document_kinds, walk
 from reconciler.policy.levels import (
     HOLD,
     LEVEL_FIELDS,
     GroupValue,
-    MergeRule,
     effective_mode,
     group_value,
     level_order,

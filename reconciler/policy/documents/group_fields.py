@@ -6,7 +6,7 @@ from typing import Annotated, Any, Generic, Never, TypeVar
 import msgspec
 
 from reconciler.policy.documents.template import Template
-from reconciler.policy.field import Kind, Loosens
+from reconciler.policy.field import Kind, Loosens, MergeRule
 from reconciler.policy.keys import Key, keys_of
 
 Missing = TypeVar("Missing", None, Never)
@@ -368,9 +368,10 @@ class GroupFields(msgspec.Struct, frozen=True, kw_only=True):
             item="One time span. It has a schedule and a duration, or from and until, or all four.",
         ),
     ] = ()
-    hold: Annotated[Hold | None, Key("The reconciler writes nothing for the group. The plan still shows what it would do.")] = (
-        None
-    )
+    hold: Annotated[
+        Hold | None,
+        Key("The reconciler writes nothing for the group. The plan still shows what it would do.", merge=MergeRule.IN_FORCE),
+    ] = None
     human_hold_time_seconds: Annotated[
         int | None,
         Key(

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import msgspec
 
-from reconciler.policy.field import BYTES, Kind
+from reconciler.policy.field import BYTES, Kind, MergeRule
 from reconciler.policy.keys import Key
 
 ATTACH_LIMIT = "attachable-volumes-csi-"
@@ -166,6 +166,7 @@ class Template(msgspec.Struct, frozen=True, kw_only=True):
             f"{ATTACH_LIMIT}ebs.csi.aws.com: 26",
             resources=_RESOURCES,
             resource_prefix=ATTACH_LIMIT,
+            merge=MergeRule.KEYS,
         ),
     ] = ()
     reserved: Annotated[
@@ -192,6 +193,7 @@ class Template(msgspec.Struct, frozen=True, kw_only=True):
             "The labels of one node; kubernetes.io/hostname is implied.",
             "topology.kubernetes.io/zone: a",
             kind=Kind.LABEL_MAP,
+            merge=MergeRule.KEYS,
         ),
     ] = ()
     taints: Annotated[
@@ -213,6 +215,7 @@ class Template(msgspec.Struct, frozen=True, kw_only=True):
                 )
             },
             cluster_autoscaler="--startup-taint",
+            merge=MergeRule.UNION,
         ),
     ] = ()
     devices: Annotated[

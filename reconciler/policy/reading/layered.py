@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from reconciler.policy.field import MAPS, Field, Kind
-from reconciler.policy.levels import LEVEL_FIELDS, MergeRule
+from reconciler.policy.field import MAPS, Field, Kind, MergeRule
+from reconciler.policy.levels import LEVEL_FIELDS
 from reconciler.policy.problems.findings import Problem, Source
 from reconciler.policy.yaml_nodes import Mapping, Node, Place, Scalar, Spot
 from reconciler.policy.yaml_nodes import Sequence as ListNode
