@@ -83,7 +83,8 @@ def test_both_kinds_in_one_policy(aws: AwsCloud, control_plane: ControlPlane, tm
         process.until_page("/metrics", lambda *_: process.turns() >= turns + 5)
         assert (len(aws.writes()), replicas(cluster, "general"), spot.desired) == (writes, 0, 0)
     removed = [line for line in process.lines if line["code"] == "RemoveNode" and line["result"] == "Done"]
-    assert sorted(name for line in removed for name in line["nodes"]) == sorted([*map(aws.node, aws.ended()), *general])
+    # A removal that was judged on a read from before the cancellation is refused, and begins once more.
+    assert {name for line in removed for name in line["nodes"]} == {*map(aws.node, aws.ended()), *general}
     assert {line["reason"] for line in removed} == {"Empty", "Underutilized"}
     terminated = [given["InstanceId"] for action, given in aws.writes() if action == "TerminateInstanceInAutoScalingGroup"]
     assert sorted(aws.ended()) == sorted(terminated)
