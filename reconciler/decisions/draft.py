@@ -36,7 +36,7 @@ from reconciler.decisions.situation.backoff import GROWTH, denied_now
 from reconciler.decisions.situation.endings import ending_of, last_growth
 from reconciler.decisions.situation.group_situation import GroupSituation, exceeds_unready_bounds
 from reconciler.decisions.situation.takeovers import takeovers
-from reconciler.decisions.situation.turns import waiting_since
+from reconciler.decisions.situation.waiting_pods import WaitingPods, waiting_since
 from reconciler.decisions.situation.zone_order import NEVER, Landing, ZoneOrder, zone_order
 from reconciler.decisions.tier_shares import TierShares
 from reconciler.decisions.work import Shares, Work
@@ -142,6 +142,7 @@ class Draft:
         memory: Memory,
         now_seconds: int,
         work: Work,
+        waiting: WaitingPods,
         groups: tuple[GroupDraft, ...],
         members: Membership,
         states: tuple[NodeState, ...],
@@ -152,6 +153,7 @@ class Draft:
         self.memory = memory
         self.now_seconds = now_seconds
         self.work = work
+        self.waiting = waiting
         self.shares = Shares(work)
         self.groups = groups
         self.members = members
@@ -236,7 +238,7 @@ class Draft:
         """Shapes of pending pods, buffers and requests to which it matters in which of its zones a new node of a group comes."""
         if not any(draft.group.in_zones for draft in self.groups):
             return frozenset()
-        waiting = {self.world.pods.shape[index] for index in self.world.pods.pending()} | {one.shape for one in self.buffers}
+        waiting = self.waiting.keys() | {one.shape for one in self.buffers}
         waiting |= {pods.shape for one in self.requests for pods in one.left}
         return self.minding({shape: self.world.pod_shapes[shape] for shape in waiting})
 
@@ -408,7 +410,7 @@ class Draft:
 
     @cached_property
     def _waiting_since(self) -> Mapping[int, int]:
-        return waiting_since(self.world)
+        return waiting_since(self.world, self.waiting)
 
     def was_tried(self, draft: GroupDraft, shape: int) -> bool:
         """Whether the group failed while pods of this shape waited, so that others come first. For room that no pending pod asks

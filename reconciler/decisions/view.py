@@ -32,6 +32,7 @@ from reconciler.decisions.situation.group_situation import GroupSituation, group
 from reconciler.decisions.situation.request_clocks import note_waiting
 from reconciler.decisions.situation.requests_under_way import note_lead_times
 from reconciler.decisions.situation.turns import note_turns
+from reconciler.decisions.situation.waiting_pods import WaitingPods, waiting_pods
 from reconciler.decisions.work import Work
 from reconciler.plan.plan import NodeState, OwnerState
 from reconciler.policy.documents import PolicySet
@@ -49,6 +50,7 @@ class View(msgspec.Struct, frozen=True):
     memory: Memory
     now_seconds: int
     work: Work
+    waiting: WaitingPods
     groups: tuple[EffectiveGroup, ...]
     members: Membership
     states: tuple[NodeState, ...]
@@ -68,9 +70,10 @@ class View(msgspec.Struct, frozen=True):
         world = with_resolved_claims(with_default_spread(world, policy.policy))
         memory = note_arrivals(memory, world, policy.digest, now_seconds)
         world = as_observed(world, memory, now_seconds)
+        waiting = waiting_pods(world)
         groups, members = effective_view(world, policy, now_seconds)
         resumed = frozenset(group.name for group in groups if group.name in memory.held_groups and not group.hold)
-        memory = forget(note_turns(memory, world, groups, now_seconds), groups, resumed, now_seconds)
+        memory = forget(note_turns(memory, world, waiting, groups, now_seconds), groups, resumed, now_seconds)
         states = node_states(world, groups, members, memory, now_seconds)
         waited_since = memory.waiting_since
         memory = note_waiting(memory, groups, members, states, now_seconds)
@@ -80,7 +83,7 @@ class View(msgspec.Struct, frozen=True):
         memory = note_lead_times(
             memory, waited_since, world, groups, members, states, situations, belonging, now_seconds
         )  # fmt: skip
-        memory = note_turns(note_failures(memory, groups, situations, now_seconds), world, groups, now_seconds)
+        memory = note_turns(note_failures(memory, groups, situations, now_seconds), world, waiting, groups, now_seconds)
         memory = note_tiers(memory, policy.policy.tiers, groups, now_seconds)
         memory = note_conflicts(memory, groups, situations, now_seconds, other_autoscalers(world), resumed)
         claims = by_target(world.claims)
@@ -88,7 +91,9 @@ class View(msgspec.Struct, frozen=True):
             _judge(group, world, policy, memory, now_seconds, claims.get(str(group.target), ())) for group in groups
         )
         held = tuple(_held_why(*entry) for entry in zip(groups, judgements, belonging, strict=True))
-        return View(world, policy, memory, now_seconds, work, groups, members, states, situations, judgements, held, belonging)
+        return View(
+            world, policy, memory, now_seconds, work, waiting, groups, members, states, situations, judgements, held, belonging
+        )  # fmt: skip
 
     def draft(self, *, lift_holds: bool = False) -> Draft:
         """A fresh working state; with `lift_holds` as if no group were held."""
@@ -98,6 +103,7 @@ class View(msgspec.Struct, frozen=True):
             memory=self.memory,
             now_seconds=self.now_seconds,
             work=self.work,
+            waiting=self.waiting,
             groups=tuple(
                 GroupDraft(
                     position,

@@ -7,6 +7,7 @@ from fnmatch import fnmatchcase
 import msgspec
 
 from reconciler.plan.plan import Action, Cost, Plan
+from reconciler.plan.pod_runs import runs_of
 from reconciler.plan.summary import summary
 
 
@@ -103,7 +104,7 @@ def narrowed(plan: Plan, chosen: Chosen) -> Plan:
     names = {line.name for line in groups} | shown | {line.pod for line in pods}
     problems = tuple(entry for entry in plan.problems if not entry.object or any(name in entry.object for name in names))
     cost = Cost(currency=plan.cost.currency)
-    own = summary(groups, actions, pods, cost, problems)
+    own = summary(groups, actions, runs_of(pods), cost, problems)
     return msgspec.structs.replace(
         plan, digest="", summary=f"{own} The whole plan: {plan.summary}", groups=groups, actions=actions, pods=pods, nodes=nodes,
         cost=cost, problems=problems,

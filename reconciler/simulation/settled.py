@@ -18,6 +18,7 @@ from reconciler.decisions.removal.budgets import allows_none
 from reconciler.decisions.work import Work
 from reconciler.plan.comparison import Impact, evicted_now, losing_data
 from reconciler.plan.plan import SETTLING_CUT_SHORT, ActionKind, GroupLine, Plan, PlanProblem, PodOutcome
+from reconciler.plan.pod_runs import runs_of
 from reconciler.plan.summary import summary, with_digest
 from reconciler.policy.documents import Budget, NodeGroupPolicy, PolicySet
 from reconciler.scheduling.default_spread import with_default_spread
@@ -72,7 +73,7 @@ def follow(at: Standing, foreseen: Foreseen | None, policy: PolicySet, work: Wor
         if not work.spend(STEPS_OF_A_PLAN + len(then.world.nodes) + len(then.world.pods)):
             break
         one = Work(min(work_budget, work.budget - work.spent))
-        decision = decide_ahead(one_by_one(then.world), policy, then.memory, due, one, tells_wanted=False)
+        decision = decide_ahead(one_by_one(then.world), policy, then.memory, due, one, with_wanted=False)
         foreseen = decision.foreseen
         at = msgspec.structs.replace(then, memory=decision.memory, now_seconds=due, plan=decision.plan, loops=at.loops + 1)
         if not work.spend(one.spent) or one.exhausted:
@@ -165,7 +166,7 @@ def play(at: Standing, policy: PolicySet, work: Work, work_budget: int) -> Stand
             break
         one = Work(min(work_budget, work.budget - work.spent))
         simulated = one_by_one(cluster.world())
-        current, memory = decide_counted(simulated, policy, memory, cluster.now_seconds, one, tells_wanted=False)
+        current, memory = decide_counted(simulated, policy, memory, cluster.now_seconds, one, with_wanted=False)
         loops += 1
         if not work.spend(one.spent) or one.exhausted:
             work.spend(work.budget)
@@ -381,9 +382,11 @@ def _filled(plan: Plan, at: Standing, work: Work) -> Plan:
             "the settled columns show how far it came"
         )
         problems = tuple(sorted({*problems, PlanProblem(code=SETTLING_CUT_SHORT, message=message)}))
-    sentence = summary(groups, plan.actions, plan.pods, cost, problems)
+    runs = runs_of(plan.pods)
+    sentence = summary(groups, plan.actions, runs, cost, problems)
     return with_digest(
-        msgspec.structs.replace(plan, summary=sentence, groups=groups, cost=cost, settled_loops=at.loops, problems=problems)
+        msgspec.structs.replace(plan, summary=sentence, groups=groups, cost=cost, settled_loops=at.loops, problems=problems),
+        runs,
     )
 
 

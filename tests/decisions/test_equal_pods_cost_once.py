@@ -6,14 +6,16 @@ from collections import Counter
 from collections.abc import Callable
 from types import CodeType, FrameType
 
+import msgspec
 import pytest
 
-from reconciler.decisions import decide as decide_module
+from reconciler.cluster.nodes.node import ZONE_LABEL
 from reconciler.decisions.decide import decide
+from reconciler.decisions.growth import stages
 from reconciler.decisions.growth.cost import rearrange
 from reconciler.decisions.memory import Memory
 from reconciler.decisions.removal import candidates, load
-from reconciler.policy.documents import Budget, Expander, PolicySet
+from reconciler.policy.documents import Budget, Expander, PodRules, PolicySet, RequestReading, RequestsFrom
 from tests.builders import NOW, ClusterBuilder, node_group, policy
 
 OPEN = (Budget(nodes=1_000_000),)
@@ -41,6 +43,29 @@ def calls_of(run: Deciding) -> Counter[object]:
         if collects:
             gc.enable()
     return calls
+
+
+def steps_of(run: Deciding) -> int:
+    """How many instructions of the interpreter `run` takes. What C code does of its own is no step."""
+    run()  # as above
+    steps = 0
+
+    def note(frame: FrameType, event: str, _: object) -> object:
+        nonlocal steps
+        frame.f_trace_lines, frame.f_trace_opcodes = False, True
+        steps += event == "opcode"
+        return note
+
+    before, collects = sys.gettrace(), gc.isenabled()
+    gc.disable()
+    sys.settrace(note)
+    try:
+        run()
+    finally:
+        sys.settrace(before)
+        if collects:
+            gc.enable()
+    return steps
 
 
 def _half_used(nodes: int, pods_each: int) -> Deciding:
@@ -95,10 +120,78 @@ def test_ten_times_the_pods_for_the_same_new_nodes_take_as_many_calls() -> None:
     assert many - few == Counter()
 
 
-def test_growth_that_nothing_changes_is_tried_once() -> None:
-    calls = calls_of(_pending(1_000))
-    assert calls[_code(decide_module._grow)] == 1
-    assert calls[_code(rearrange.Growth.nodes)] == 1
+def _gang(pods: int) -> Deciding:
+    """The same pods, which are useful only together, and a ProvisioningRequest that needs a node more."""
+    cluster = ClusterBuilder()
+    cluster.group("general", nodes=0, cpu="10", memory="100Gi", max_pods=10_000)
+    cluster.pods("web", pods, cpu=f"{100_000 // pods}m")
+    cluster.request("more", (1, "10"))
+    read = RequestsFrom(provisioning_requests=RequestReading.READ)
+    rules = policy(node_group("general", max=100), pods=PodRules(gang_labels=("app",)), requests_from=read)
+    return _deciding(cluster, rules, Memory(), comes=11)
+
+
+def _incomplete_gang(pods: int) -> Deciding:
+    """Nine nodes for pods that need ten, all or none."""
+    cluster = ClusterBuilder()
+    cluster.group("general", nodes=0, cpu="10", memory="100Gi", max_pods=10_000)
+    cluster.pods("web", pods, cpu=f"{100_000 // pods}m")
+    return _deciding(cluster, policy(node_group("general", max=9), pods=PodRules(gang_labels=("app",))), Memory())
+
+
+def _in_turn(pods: int) -> Deciding:
+    """The first of two groups failed while the pods waited, so that the second has its turn."""
+    cluster = ClusterBuilder()
+    cluster.group("b-first", nodes=0, cpu="10", memory="100Gi", max_pods=10_000)
+    cluster.pods("web", pods, cpu=f"{100_000 // pods}m")
+    return _deciding(cluster, policy(node_group("b-first", max=100)), Memory(last_failures={"b-first": NOW - 60}), comes=10)
+
+
+def _over_zones(pods: int) -> Deciding:
+    """Ten deployments whose pods select the zone of the second of two groups."""
+    cluster = ClusterBuilder()
+    for zone in "ab":
+        cluster.group(zone, nodes=0, cpu="10", memory="100Gi", max_pods=10_000, labels={ZONE_LABEL: zone})
+    for number in range(10):
+        cluster.pods(f"web-{number}", pods // 10, cpu=f"{100_000 // pods}m", node_selector={ZONE_LABEL: "b"})
+    world, rules = cluster.world(), policy(*(node_group(zone, max=100) for zone in "ab"))
+
+    def run() -> None:
+        plan, _ = decide(world, rules, Memory(), NOW)
+        assert [group.desired for group in plan.groups] == [0, 10], plan.summary
+
+    return run
+
+
+def _promised(pods: int) -> Deciding:
+    """The nodes that the pods were promised are on their way."""
+    cluster = ClusterBuilder()
+    cluster.group("general", nodes=0, cpu="10", memory="100Gi", max_pods=10_000)
+    cluster.pods("web", pods, cpu=f"{100_000 // pods}m")
+    world, rules = cluster.world(), policy(node_group("general", max=100))
+    _, memory = decide(world, rules, Memory(), NOW)
+    (facts,) = world.targets
+    later = msgspec.structs.replace(world, targets=(msgspec.structs.replace(facts, replicas=10),))
+
+    def run() -> None:
+        plan, _ = decide(later, rules, memory, NOW + 60)
+        assert not plan.actions, plan.summary
+
+    return run
+
+
+SITUATIONS = pytest.mark.parametrize("waiting", [_pending, _gang, _incomplete_gang, _in_turn, _over_zones, _promised])
+
+
+@SITUATIONS
+def test_no_step_looks_at_pods_one_by_one(waiting: Callable[[int], Deciding]) -> None:
+    assert steps_of(waiting(10_000)) == steps_of(waiting(1_000))
+
+
+@SITUATIONS
+def test_growth_is_tried_again_only_for_a_gang_that_is_given_up(waiting: Callable[[int], Deciding]) -> None:
+    calls = calls_of(waiting(1_000))
+    assert calls[_code(stages._Tries.grow)] == (2 if waiting is _incomplete_gang else 1)
 
 
 @pytest.mark.parametrize(("pods", "posed"), [(1_000, 0), (901, 1)])

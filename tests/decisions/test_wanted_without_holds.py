@@ -20,7 +20,7 @@ SEEDS = range(40)
 
 
 def always_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("reconciler.decisions.decide._holds_cost_nothing", lambda grown: False)
+    monkeypatch.setattr("reconciler.decisions.decide._holds_cost_nothing", lambda *_: False)
 
 
 def held_clusters() -> Iterator[tuple[object, PolicySet, int]]:
@@ -46,7 +46,7 @@ def test_nothing_else_changes_where_nobody_asks_for_it() -> None:
     told = 0
     for world, rules, _ in held_clusters():
         plan, memory = decide(world, rules, Memory(), NOW)
-        short, short_memory = decide_counted(world, rules, Memory(), NOW, Work(DEFAULT_WORK_BUDGET), tells_wanted=False)
+        short, short_memory = decide_counted(world, rules, Memory(), NOW, Work(DEFAULT_WORK_BUDGET), with_wanted=False)
         told += any(line.wanted is not None for line in plan.groups)
         assert all(line.wanted is None for line in short.groups)
         without = tuple(msgspec.structs.replace(line, wanted=None) for line in plan.groups)
@@ -124,13 +124,13 @@ def test_groups_grow_a_second_time_only_where_a_hold_may_cost_something(
 ):
     """Two nodes with three free cores each: pods of three that wait have room on them, a third one has not."""
     lifted: list[bool] = []
-    plain = module._grow_in_gangs
+    plain = module.grown
 
     def noted(view: Any, *, lift_holds: bool) -> Any:
         lifted.append(lift_holds)
         return plain(view, lift_holds=lift_holds)
 
-    monkeypatch.setattr(module, "_grow_in_gangs", noted)
+    monkeypatch.setattr(module, "grown", noted)
     cluster = ClusterBuilder()
     cluster.pods("web", 2, cpu="1", on=cluster.group("general", nodes=2, cpu="4", memory="16Gi"))
     cluster.pods("more", pending, cpu="3")

@@ -15,6 +15,7 @@ from reconciler.plan.plan import (
     PodLine,
     PodOutcome,
 )
+from reconciler.plan.pod_runs import PodRun, runs_of
 from reconciler.plan.reason import Reason
 from reconciler.plan.summary import summary
 
@@ -31,8 +32,8 @@ def action(kind: ActionKind = ActionKind.RESIZE) -> Action:
     return Action(kind=kind, group="g", target="t", from_=1, to=1, bound=BOUND, reason=Reason("Any", "any"))
 
 
-def pods(outcome: PodOutcome, number: int) -> tuple[PodLine, ...]:
-    return tuple(PodLine(pod=f"a/p{index}", outcome=outcome) for index in range(number))
+def pods(outcome: PodOutcome, number: int) -> list[PodRun]:
+    return runs_of(tuple(PodLine(pod=f"a/p{index}", outcome=outcome) for index in range(number)))
 
 
 def test_the_line_of_the_design():

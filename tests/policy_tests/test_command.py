@@ -185,8 +185,8 @@ def test_equal_givens_are_decided_once(tree: Path, capsys: pytest.CaptureFixture
         counted["decisions"] += 1
         return decide(*given, **more)  # type: ignore[arg-type]
 
-    def wanted(*_: object, **asked: object) -> dict[str, int]:
-        assert asked == {"asked": False}, "nobody expects what held groups would do, and it takes as long as all the rest"
+    def wanted(*_: object, **more: object) -> dict[str, int]:
+        assert more == {"with_wanted": False}, "nobody expects what held groups would do, and it takes as long as all the rest"
         return {}
 
     monkeypatch.setattr("reconciler.decisions.decide._wanted", wanted)

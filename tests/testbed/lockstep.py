@@ -14,6 +14,7 @@ from reconciler.cluster.pods.pod import PodShape
 from reconciler.cluster.snapshots.snapshot import read_snapshot
 from reconciler.cluster.world import World
 from reconciler.decisions.demand.pending import pending_demand
+from reconciler.decisions.situation.waiting_pods import waiting_pods
 from reconciler.policy.documents import PodRules
 from reconciler.scheduling.state import SchedulingState
 from tests.testbed.api import Object
@@ -59,7 +60,7 @@ class Lockstep:
     def kinds(self) -> Iterator[tuple[int, list[str]]]:
         """(shape, names of the pods) in the order in which we serve them."""
         world = self._world
-        for demand in pending_demand(world, self._state, PodRules(), world.captured_seconds).demands:
+        for demand in pending_demand(world, waiting_pods(world), self._state, PodRules(), world.captured_seconds).demands:
             if world.pod_shapes[demand.shape].namespace == self._namespace:
                 yield demand.shape, [world.pods.name[pod] for pod in demand.pods]
 

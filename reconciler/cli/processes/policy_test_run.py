@@ -345,7 +345,7 @@ class PolicyTestRunner:
             raise text.error(at, "nothing in the snapshot says when it was taken", "write given.now")
         policy = self._policy(text, world, now)
         world = given_world(text, index, world, policy, now)
-        made = decide_ahead(world, policy, Memory(), now, Work(DEFAULT_WORK_BUDGET), tells_wanted=False)
+        made = decide_ahead(world, policy, Memory(), now, Work(DEFAULT_WORK_BUDGET), with_wanted=False)
         seen = seen_now(made.plan)
         if asks_steady_state(test.expect) or asks_consequences(test.expect):
             rest = come_to_rest(world, policy, made.memory, now, made.plan, DEFAULT_WORK_BUDGET, made)

@@ -161,7 +161,9 @@ class PodTable:
 
     def keys(self, rows: Sequence[int]) -> list[str]:
         """`key` of many rows."""
-        columns = (map(column.__getitem__, rows) for column in (self.namespace, self.name))
+        columns: Iterable[Iterable[str]] = (map(column.__getitem__, rows) for column in (self.namespace, self.name))
+        if isinstance(rows, range) and rows.step == 1:
+            columns = (column[rows.start : rows.stop] for column in (self.namespace, self.name))
         return list(map("/".join, zip(*columns, strict=True)))
 
     def finished(self, index: int) -> bool:

@@ -5,20 +5,23 @@ Cluster Autoscaler does that one unneeded time after a scale-up (measured on 1.3
 """
 
 import hashlib
+from array import array
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from functools import cached_property
-from itertools import compress
+from itertools import pairwise
 
 import msgspec
 
 from reconciler.cluster.nodes.node import Node, NodeShape
 from reconciler.cluster.pods.pod import PodShape
 from reconciler.cluster.pods.pod_table import FINISHED_PHASES
+from reconciler.cluster.world import World
 from reconciler.decisions.draft import Draft
 from reconciler.decisions.memory import Purchase
 from reconciler.decisions.situation.evidence import in_vain_since, target_of
 from reconciler.plan.plan import NodeState
+from reconciler.scheduling.kernels import loops
 
 # How many pods of each kind are asked for, wherever they run: what tells whether a demand still is.
 
@@ -28,7 +31,6 @@ LINGER_SECONDS = 60
 """A pod may be there so long after its grace period ended: its containers are killed, volumes unmounted, then it goes."""
 
 _DIGITS, _FEW_DIGITS = 8, 3  # 16 ** 3 is MOST_KINDS
-_FINISHED = bytes(code in FINISHED_PHASES for code in range(256))
 
 Counts = Mapping[str, int]
 """Pods by kind: some hex digits over what a pod of that kind asks for."""
@@ -50,23 +52,16 @@ class PodCounts(msgspec.Struct, frozen=True):
     def of(draft: Draft) -> "PodCounts":
         """What the pods of one view ask for."""
         pods, traits, latest = draft.world.pods, draft.world.pod_traits, draft.now_seconds - LINGER_SECONDS
-        shapes: Counter[int] = Counter(pods.shape)
-        asked: Counter[int] = Counter()
+        shapes, rows = _pods_by_shape(draft.world), array("i", bytes(4 * len(pods)))
         for buffer in draft.buffers:
-            asked[buffer.shape] += buffer.count
+            shapes[buffer.shape] += buffer.count
         for pods_of_set in (one for request in draft.requests for one in request.left):
-            asked[pods_of_set.shape] += pods_of_set.count
-        terminating = list(compress(range(len(pods)), pods.deletion_seconds))
-        shapes.subtract(compress(pods.shape, bytes(pods.phase).translate(_FINISHED)))
-        shapes.subtract(pods.shape[index] for index in terminating if not pods.finished(index))
-        shapes.update(asked)
-        made_again = Counter(
-            pods.shape[index]
-            for index in terminating
-            if pods.deletion_seconds[index] > latest
-            and traits[pods.traits[index]].controller is not None
-            and not pods.finished(index)
-        )
+            shapes[pods_of_set.shape] += pods_of_set.count
+        made_again = Counter[int]()
+        for index in rows[: loops.ending_pods(pods.deletion_seconds, pods.phase, *FINISHED_PHASES, rows)]:
+            shapes[pods.shape[index]] -= 1
+            if pods.deletion_seconds[index] > latest and not pods.finished(index):
+                made_again[pods.shape[index]] += traits[pods.traits[index]].controller is not None
         kinds = _kinds(draft, shapes)
         least, most = _by_kind(shapes, kinds), _by_kind(shapes + made_again, kinds)
         if len(most) > MOST_KINDS:
@@ -85,6 +80,12 @@ class PodCounts(msgspec.Struct, frozen=True):
         before, now = _folded(then, digits), _folded(self.least, digits)
         counts = {kind: max(before.get(kind, 0), now.get(kind, 0)) for kind in sorted({*before, *now})}
         return then if counts == then else counts
+
+
+def _pods_by_shape(world: World) -> Counter[int]:
+    starts, order = array("i", bytes(4 * (len(world.pod_shapes) + 2))), array("i", bytes(4 * len(world.pods)))
+    loops.by_node(world.pods.shape, starts, order)
+    return Counter({shape: end - first for shape, (first, end) in enumerate(pairwise(starts[:-1])) if end > first})
 
 
 def kind_of(shape: PodShape) -> str:

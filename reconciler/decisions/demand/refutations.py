@@ -4,7 +4,7 @@ A node that does not help never ends its demand: the pod is still pending, and t
 ready node of the group counts more than the template.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
@@ -42,6 +42,12 @@ class Refutations:
         if key not in self._known:
             self._known[key] = self._refuted(group, shape)
         return self._known[key]
+
+    def refutes_any(self, group: GroupDraft, shapes: Iterable[int]) -> bool:
+        """Whether it is so for any of these shapes."""
+        if not self._draft.memory.refuted and not self._empty_nodes(group):
+            return False
+        return any(self.of(group, shape) is not None for shape in shapes)
 
     def refuted_template(self, group: GroupDraft, shape: int) -> TemplateRefuted | None:
         """What an empty node of the group has against a pod of this shape that the group's template accepts."""

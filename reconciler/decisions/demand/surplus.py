@@ -7,7 +7,7 @@ ordinal, so that nothing follows from the numbers unless it has no replicas at a
 
 from array import array
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Iterable, Mapping
 
 from reconciler.cluster.world import World
 from reconciler.decisions.reasons.pods import AboveReplicas
@@ -20,7 +20,7 @@ _Key = tuple[str, str, str, str]
 """API group, kind, namespace and name of a controller."""
 
 
-def surplus(world: World, pending: Collection[int]) -> Mapping[int, Reason]:
+def surplus(world: World, pending: Iterable[int]) -> Mapping[int, Reason]:
     """Those of `pending` (rows of pods) that are about to be deleted, the youngest of each controller, and why."""
     pods, traits = world.pods, world.pod_traits
     replicas = {

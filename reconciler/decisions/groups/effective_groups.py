@@ -80,7 +80,7 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def template(self) -> TargetTemplate:
         """What is known of its new nodes, with the zones that the policy states."""
-        return with_zones(self.facts.template if self.facts is not None else TargetTemplate(), self.sources.fields())
+        return with_zones(self.facts.template if self.facts is not None else TargetTemplate(), self.sources.fields)
 
 
 class _Bounds(msgspec.Struct, frozen=True):
@@ -141,10 +141,10 @@ def effective_group(world: World, claim: Claim, now_seconds: int) -> EffectiveGr
         untried=new_node.shape is not None and untried(world, new_node.shape, seen),
         template_problem=new_node.problem,
         pods_guessed=new_node.pods_guessed,
-        devices_declared=DEVICES.nearest(sources.fields()) is not None,
-        startup_taints=tuple(sorted({key for key, _ in added_startup_taints(sources.fields())})),
+        devices_declared=DEVICES.nearest(sources.fields) is not None,
+        startup_taints=tuple(sorted({key for key, _ in added_startup_taints(sources.fields)})),
         price_micros=parse_money(price) if price else None,
-        headroom=_NO_HEADROOM if (headroom := HEADROOM.nearest(sources.fields())) is None else headroom[1],
+        headroom=_NO_HEADROOM if (headroom := HEADROOM.nearest(sources.fields)) is None else headroom[1],
         windows=sources.windows(),
         scale_down=values.all_below("scaleDown", ScaleDown),
         scale_up=scale_up,
@@ -208,7 +208,7 @@ def _new_node(world: World, claim: Claim, complete_until: int, members: tuple[in
     sources = claim.sources
     ready = tuple(world.nodes[index] for index in members if world.nodes[index].ready)
     return new_node_shape(
-        sources.fields(),
+        sources.fields,
         lambda level: sources.place(level, "template"),
         claim.template,
         world,
@@ -222,7 +222,7 @@ def _new_node(world: World, claim: Claim, complete_until: int, members: tuple[in
 
 def _hold(sources: Sources, facts: TargetFacts | None, now_seconds: int) -> tuple[str, int | None]:
     """The hold in force: written in the policy and not expired, or on the target (rule: either holds)."""
-    written = HOLD.nearest(sources.fields(), now_seconds)
+    written = HOLD.nearest(sources.fields, now_seconds)
     if written is not None:
         level, hold = written
         return f"{hold.reason} ({sources.place(level, 'hold')})", hold.until_seconds

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import StrEnum
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from types import NoneType
 from typing import Any, Generic, TypeVar, get_args
 
@@ -29,7 +29,7 @@ from reconciler.values.instant import instant_text
 Value = TypeVar("Value")
 
 
-class Sources(msgspec.Struct, frozen=True, kw_only=True):
+class Sources(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """Where values of one group can come from. `document` None: the group was discovered."""
 
     document: NodeGroup | None
@@ -39,29 +39,32 @@ class Sources(msgspec.Struct, frozen=True, kw_only=True):
     tier_index: int = -1
     opened: tuple[OpenWindow, ...] = ()
 
+    @cached_property
     def written(self) -> tuple[GroupFields, ...]:
         """The levels without open windows, from near to far."""
         return level_order(self.document, None if self.tier is None else self.tier.defaults, self.policy.defaults)
 
     def windows(self) -> tuple[Window, ...]:
         """Those of the nearest level that has any."""
-        nearest = WINDOWS.nearest(self.written())
+        nearest = WINDOWS.nearest(self.written)
         return () if nearest is None else nearest[1]
 
+    @cached_property
     def ahead(self) -> tuple[OpenWindow, ...]:
         """The open windows that set more than bounds. They come before all levels, and the strictest of them counts."""
         return tuple(one for one in self.opened if window_level(one) is not None)
 
+    @cached_property
     def fields(self) -> tuple[GroupFields, ...]:
         """The policy levels from near to far."""
-        return (*(level for one in self.opened if (level := window_level(one)) is not None), *self.written())
+        return (*(level for one in self.opened if (level := window_level(one)) is not None), *self.written)
 
     def place(self, level: int, path: str) -> str:
         """Where the level says the field `path` (`scaleDown.mode`), or where the next field around it is."""
-        ahead = self.ahead()
+        ahead = self.ahead
         if level < len(ahead):
             opened = ahead[level]
-            nearest = WINDOWS.nearest(self.written())
+            nearest = WINDOWS.nearest(self.written)
             where = "" if nearest is None else self._place(nearest[0], f"windows[{opened.index}].{path}")
             return f"{where} (window {opened.name}, open until {instant_text(opened.until_seconds)})"
         return self._place(level - len(ahead), path)
@@ -135,11 +138,11 @@ def resolve(
     Source of the order: design of the product, section 4 (`Effective value = …`).
     """
     # Where the target's own value stands among the levels; behind all of them when it has none.
-    levels = sources.fields()
+    levels = sources.fields
     rank = len(levels)
     if target is not None and sources.policy.target_annotations is TargetAnnotations.READ:
-        rank = len(sources.ahead()) + (0 if sources.document is None else 1)
-    order = _in_order(levels, len(sources.ahead()), path, read)
+        rank = len(sources.ahead) + (0 if sources.document is None else 1)
+    order = _in_order(levels, len(sources.ahead), path, read)
 
     def sourced() -> tuple[Origin, ...]:
         origins: list[Origin] = []
@@ -175,7 +178,7 @@ def _in_order(
 
 def target_option(facts: TargetFacts | None, path: str) -> tuple[int, str] | None:
     """The target's own value for a policy field, if it carries one."""
-    if facts is None:
+    if facts is None or not facts.options:
         return None
     return next(((option.value, option.origin) for option in facts.options if option.key == path), None)
 
@@ -250,7 +253,7 @@ class Values:
 
     def written(self, now_seconds: int) -> None:
         """Note every field that is more than one scalar, with the levels that say something at this instant."""
-        levels = self.sources.fields()
+        levels = self.sources.fields
         for path, field in LEVEL_FIELDS.items():
             self.chains.keep(path, Resolved(field, partial(self._levels_of, path, field, levels, now_seconds)))
 

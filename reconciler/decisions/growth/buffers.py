@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from reconciler.cluster.world import BufferPods
-from reconciler.decisions.demand.pending import Demand, Queue, Served, never_placed, serving_order
+from reconciler.decisions.demand.pending import never_placed, serving_order
+from reconciler.decisions.demand.queue import Demand, Queue, Served
 from reconciler.decisions.draft import Draft
 from reconciler.decisions.growth.scale_up import explain_rest, fill_existing, grow_for, served_by_room
 from reconciler.decisions.growth.zones import place
@@ -46,12 +47,13 @@ def keep_buffers(draft: Draft) -> tuple[tuple[KeptRoom, ...], frozenset[str]]:
     grow_for(draft, queue)
     explain_rest(draft, queue)
     places = {node.name: index for index, node in enumerate(draft.world.nodes)}
-    for pod, entry in sorted(queue.served.items()):
+    served = {pod: lot.served for lot in queue.lots() for pod in lot.pods}
+    for pod, entry in sorted(served.items()):
         if entry.outcome is PodOutcome.FITS_EXISTING and entry.node in places:
             draft.protected.add(places[entry.node])
             draft.kept_for.setdefault(places[entry.node], owners[pod].key)
-    grown = _tell_groups(draft, queue.served, owners, before)
-    return _outcomes(draft.buffers, queue.served, owners), grown
+    grown = _tell_groups(draft, served, owners, before)
+    return _outcomes(draft.buffers, served, owners), grown
 
 
 def _placeholders(draft: Draft) -> tuple[dict[int, list[int]], list[BufferPods]]:

@@ -1,8 +1,8 @@
 """Pods that wait because others took the only nodes that they could have, although those others have a choice."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
-from reconciler.decisions.demand.pending import Demand
+from reconciler.decisions.demand.queue import Demand
 from reconciler.decisions.draft import Draft, GroupDraft
 from reconciler.decisions.growth.filling import spread_keys
 
@@ -70,7 +70,7 @@ class _Choices:
         return rejected <= _HANGS_ON_OTHERS
 
 
-def with_first(draft: Draft, demands: Iterable[Demand], first: dict[int, int]) -> tuple[Demand, ...]:
+def with_first(draft: Draft, demands: Iterable[Demand], first: Mapping[int, int]) -> tuple[Demand, ...]:
     """The demands with those of `first` before others of the same priority, of these the ones with the fewest choices first."""
     return tuple(
         sorted(

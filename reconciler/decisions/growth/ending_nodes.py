@@ -9,7 +9,8 @@ This comes after all pending pods and all headroom: headroom may take the pods, 
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 
-from reconciler.decisions.demand.pending import Demand, Queue, never_placed, serving_order
+from reconciler.decisions.demand.pending import never_placed, serving_order
+from reconciler.decisions.demand.queue import Demand, Queue
 from reconciler.decisions.draft import Draft
 from reconciler.decisions.growth.scale_up import fill_existing, grow_for
 from reconciler.decisions.reasons.sizes import PendingPods, RoomBeforeEnd
@@ -23,7 +24,6 @@ def make_room_before_ends(draft: Draft) -> frozenset[str]:
     if not moving:
         return frozenset()
     numbers = _numbers(moving)
-    shape_of = {pod: shape for shape, pods in numbers.items() for pod in pods}
     before = [(group.desired, len(group.reasons)) for group in draft.groups]
     queue = Queue(tuple(Demand(shape=shape, pods=numbers[shape]) for shape in serving_order(draft.world, numbers)))
     draft.share_among(draft.namespace(shape) for shape in numbers)
@@ -34,15 +34,18 @@ def make_room_before_ends(draft: Draft) -> frozenset[str]:
     fill_existing(draft, queue)
     grow_for(draft, queue)
     places = {node.name: index for index, node in enumerate(draft.world.nodes)}
-    for pod, entry in queue.served.items():
-        if entry.outcome is PodOutcome.FITS_EXISTING and entry.node in places:
+    asked = Counter[str | None]()
+    for lot in queue.lots():
+        served, pods = lot.served, len(lot.pods)
+        if served.outcome is PodOutcome.FITS_EXISTING and served.node in places:
             # The place is only tried here. The drain takes it.
-            draft.promised.add(places[entry.node])
-            draft.state.unbind(shape_of[pod], places[entry.node])
+            draft.promised.add(places[served.node])
+            draft.state.unbind(lot.shape, places[served.node], pods)
+        elif served.outcome is PodOutcome.TRIGGERS_SCALE_UP:
+            asked[served.group] += pods
     for node, load in moving.items():
         for shape, count in load.items():
             draft.state.bind(shape, node, count)
-    asked = Counter(entry.group for entry in queue.served.values() if entry.outcome is PodOutcome.TRIGGERS_SCALE_UP)
     end = min((draft.endings[node] for node in moving), key=lambda one: (one.at_seconds, one.what))
     grown = set()
     for group, (size, told) in zip(draft.groups, before, strict=True):

@@ -1,28 +1,21 @@
-"""The pods of a ProvisioningRequest that do not exist yet, as a queue.
+"""The pods of a ProvisioningRequest that do not exist yet, as a queue."""
 
-Most of them find room, and then the request is refused because of the others. So reasons for pods on nodes are made only for a
-request that is served.
-"""
-
-from collections.abc import Callable, Mapping, Sequence
-from itertools import islice
+from collections.abc import Mapping, Sequence
 
 from reconciler.cluster.world import PodsOfSet, World
 from reconciler.decisions.demand.gangs import WITH_PLACE
-from reconciler.decisions.demand.pending import Demand, Queue, Served, serving_order
-
-Placements = Sequence[tuple[int, int]]
+from reconciler.decisions.demand.pending import serving_order
+from reconciler.decisions.demand.queue import Demand, Queue, Served
 
 
 class Placeholders(Queue):
-    """As a queue, but `served` lacks the pods that were placed with `take_on` until `settle`."""
+    """As a queue, which also knows what gets no room."""
 
     names_others = False
 
     def __init__(self, world: World, sets: Sequence[PodsOfSet]) -> None:
         numbers = _numbers(sets)
         super().__init__(tuple(Demand(shape=shape, pods=numbers[shape]) for shape in serving_order(world, numbers)))
-        self._on_nodes: list[tuple[int, int, Placements, Callable[[int], Served]]] = []
         self._lost: list[tuple[int, int, Served]] = []
 
     def take(self, shape: int, count: int, served: Served) -> None:
@@ -30,20 +23,6 @@ class Placeholders(Queue):
         if served.outcome not in WITH_PLACE:
             self._lost.append((self._pods[shape][self._taken[shape]], count, served))
         super().take(shape, count, served)
-
-    def take_on(self, shape: int, placements: Placements, serve: Callable[[int], Served]) -> None:
-        """As in a queue. `serve` always says that there is room."""
-        if placements:
-            self._on_nodes.append((shape, self._taken[shape], placements, serve))
-            self._taken[shape] += sum(count for _, count in placements)
-
-    def settle(self) -> None:
-        """Tell of each pod what it was placed on."""
-        for shape, first, placements, serve in self._on_nodes:
-            pods = iter(self._pods[shape][first:])
-            for node, count in placements:
-                self.served.update(dict.fromkeys(islice(pods, count), serve(node)))
-        self._on_nodes.clear()
 
     @property
     def lost(self) -> list[Served]:

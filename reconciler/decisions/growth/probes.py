@@ -15,8 +15,8 @@ from collections.abc import Iterator, Mapping, Sequence
 import msgspec
 
 from reconciler.cluster.nodes.node import HOSTNAME_LABEL, NodeShape
-from reconciler.decisions.demand.pending import Queue
 from reconciler.decisions.demand.purchase import kind_of
+from reconciler.decisions.demand.queue import Queue
 from reconciler.decisions.draft import Draft, GroupDraft
 from reconciler.decisions.growth.zones import rejection
 from reconciler.decisions.memory import Probe

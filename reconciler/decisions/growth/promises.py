@@ -13,7 +13,7 @@ import msgspec
 
 from reconciler.cluster.pods.pod import PodShape
 from reconciler.cluster.world import PolicyClaim
-from reconciler.decisions.demand.pending import Queue, Served
+from reconciler.decisions.demand.queue import Lot, Queue, Served
 from reconciler.decisions.draft import Draft
 from reconciler.decisions.growth.zones import place
 from reconciler.decisions.reasons.pods import PromisedElsewhere
@@ -30,13 +30,10 @@ _DIGITS = 12
 _WAITS = (PodOutcome.TRIGGERS_SCALE_UP, PodOutcome.FITS_UPCOMING, PodOutcome.FITS_EXISTING)
 
 
-def promised_again(draft: Draft, served: Mapping[int, Served]) -> bool:
+def promised_again(draft: Draft, lots: Iterable[Lot]) -> bool:
     """Whether nodes are added for pods of a shape to which nodes were promised before."""
     known = {shape for of_target in draft.memory.promised.values() for shape in of_target}
-    if not known:
-        return False
-    pods = draft.world.pods.shape
-    bought = {pods[index] for index, entry in served.items() if entry.outcome is PodOutcome.TRIGGERS_SCALE_UP}
+    bought = {lot.shape for lot in lots if lot.served.outcome is PodOutcome.TRIGGERS_SCALE_UP} if known else ()
     return any(_digest(draft.world.pod_shapes[shape]) in known for shape in bought)
 
 
@@ -116,33 +113,22 @@ def _given_up(draft: Draft, entry: Served) -> bool:
     return any(str(other) < draft.policy.name for other in others)
 
 
-def promises(draft: Draft, outcomes: Sequence[tuple[Served, Sequence[int]]]) -> Promises:
-    """What to remember: what is promised now, and what was promised before to pods that still wait. `outcomes` as of
-    `in_runs`."""
+def promises(draft: Draft, lots: Sequence[Lot]) -> Promises:
+    """What to remember: what is promised now, and what was promised before to pods that still wait."""
     before, targets = draft.memory.promised, {group.group.name: str(group.group.target) for group in draft.groups}
-    shapes, pods = draft.world.pod_shapes, draft.world.pods.shape
-    if not before and not any(entry.outcome is PodOutcome.TRIGGERS_SCALE_UP for entry, _ in outcomes):
+    bought = [lot for lot in lots if lot.served.outcome is PodOutcome.TRIGGERS_SCALE_UP]
+    if not before and not bought:
         return {}
-    # Pods that were served together share one entry, so that few groups of pods are counted, whatever lies between them.
-    rows_of: dict[int, tuple[Served, list[int]]] = {}
-    for entry, rows in outcomes:
-        rows_of.setdefault(id(entry), (entry, []))[1].extend(rows)
-    counts = [
-        (shape, entry, pod_count)
-        for entry, rows in rows_of.values()
-        for shape, pod_count in Counter(map(pods.__getitem__, rows)).items()
-    ]
-    bought = [(shape, entry, pod_count) for shape, entry, pod_count in counts if entry.outcome is PodOutcome.TRIGGERS_SCALE_UP]
-    digests = {shape: _digest(shapes[shape]) for shape in {shape for shape, _, _ in counts}}
+    digests = {shape: _digest(draft.world.pod_shapes[shape]) for shape in {lot.shape for lot in lots}}
     coming = {str(group.group.target) for group in draft.groups if group.upcoming_nodes}
     now, waiting, unplaceable = Counter[tuple[str, str]](), Counter[str](), Counter[str]()
-    for shape, entry, pod_count in bought:
-        now[targets[entry.group or ""], digests[shape]] += pod_count
-    for shape, entry, pod_count in counts:
-        if entry.outcome is PodOutcome.UNPLACEABLE:
-            unplaceable[digests[shape]] += pod_count
-        elif entry.outcome in _WAITS and not _given_up(draft, entry):
-            waiting[digests[shape]] += pod_count
+    for lot in bought:
+        now[targets[lot.served.group or ""], digests[lot.shape]] += len(lot.pods)
+    for lot in lots:
+        if lot.served.outcome is PodOutcome.UNPLACEABLE:
+            unplaceable[digests[lot.shape]] += len(lot.pods)
+        elif lot.served.outcome in _WAITS and not _given_up(draft, lot.served):
+            waiting[digests[lot.shape]] += len(lot.pods)
     for (_, digest), pod_count in now.items():
         waiting[digest] -= pod_count
     for target, of_target in before.items():

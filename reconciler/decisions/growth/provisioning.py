@@ -8,7 +8,8 @@ from zlib import crc32
 import msgspec
 
 from reconciler.cluster.world import PodsOfSet
-from reconciler.decisions.demand.pending import Queue, Served, never_placed, rejections
+from reconciler.decisions.demand.pending import never_placed, rejections
+from reconciler.decisions.demand.queue import Queue, Served
 from reconciler.decisions.draft import Draft
 from reconciler.decisions.growth.buffers import busy_nodes, fill_busy
 from reconciler.decisions.growth.cost.rearrange import Growth
@@ -177,13 +178,10 @@ def _keep(draft: Draft, asked: Asked, tries: _Tries) -> RequestOutcome:
             tries.vain += 1
             tries.lost[asked.left] = queue
             return _grown_in_vain(draft, asked, queue)
-        queue.settle()
         _tell_groups(draft, asked, queue, before, tries.grown)
-    else:
-        queue.settle()
-        if late and any(entry.outcome is not PodOutcome.FITS_EXISTING for entry in queue.served.values()):
-            draft.state.undo(mark)
-            return _without_room(draft, asked, _Short(queue.placed, None if asked.grows else ()))
+    elif late and any(lot.served.outcome is not PodOutcome.FITS_EXISTING for lot in queue.lots()):
+        draft.state.undo(mark)
+        return _without_room(draft, asked, _Short(queue.placed, None if asked.grows else ()))
     _protect(draft, asked, queue)
     tries.got_room()
     return RequestOutcome(asked=asked, served=_counts(queue), reasons=_reasons(queue))
@@ -209,13 +207,16 @@ def _why(draft: Draft, queue: Queue) -> tuple[str, ...]:
 
 
 def _counts(queue: Queue) -> Counter[PodOutcome]:
-    return Counter(entry.outcome for entry in queue.served.values())
+    counts = Counter[PodOutcome]()
+    for lot in queue.lots():
+        counts[lot.served.outcome] += len(lot.pods)
+    return counts
 
 
 def _reasons(queue: Queue) -> tuple[Reason, ...]:
     counts = _counts(queue)
     groups: dict[PodOutcome, list[str]] = defaultdict(list)
-    for _, entry in sorted(queue.served.items()):
+    for entry in (lot.served for lot in sorted(queue.lots(), key=lambda lot: lot.pods[0])):
         if entry.group and entry.group not in groups[entry.outcome]:
             groups[entry.outcome].append(entry.group)
     reasons: list[Reason] = []
@@ -291,7 +292,7 @@ def _tell_groups(draft: Draft, asked: Asked, queue: Queue, before: Sequence[tupl
         name = group.group.name
         grown.add(name)
         new = PodOutcome.TRIGGERS_SCALE_UP
-        pods = sum(entry.outcome is new and entry.group == name for entry in queue.served.values())
+        pods = sum(len(lot.pods) for lot in queue.lots() if lot.served.outcome is new and lot.served.group == name)
         because = GrownForRequest(request=asked.request.key, pods=pods, nodes=group.desired - size)
         others = [reason for reason in group.reasons[told:] if reason.code != PendingPods.code]
         group.reasons[told:] = [because.reason(), *others]
@@ -299,7 +300,7 @@ def _tell_groups(draft: Draft, asked: Asked, queue: Queue, before: Sequence[tupl
 
 def _protect(draft: Draft, asked: Asked, queue: Queue) -> None:
     places = {node.name: index for index, node in enumerate(draft.world.nodes)}
-    for entry in queue.served.values():
+    for entry in (lot.served for lot in queue.lots()):
         if entry.outcome is PodOutcome.FITS_EXISTING and entry.node in places:
             draft.protected.add(places[entry.node])
             draft.booked_for.setdefault(places[entry.node], asked.request.key)

@@ -7,7 +7,8 @@ from collections.abc import Collection, Container, Iterator, Sequence
 import msgspec
 
 from reconciler.cluster.nodes.node import ZONE_LABEL, NodeShape
-from reconciler.decisions.demand.pending import Queue, Served, rejections
+from reconciler.decisions.demand.pending import rejections
+from reconciler.decisions.demand.queue import Queue, Served
 from reconciler.decisions.demand.refutations import Refutations
 from reconciler.decisions.draft import Draft, GroupDraft
 from reconciler.decisions.growth.cost.rearrange import GrownNode, Growth, Rearranged, rearrange
@@ -247,7 +248,8 @@ def _may_mix(draft: Draft, tier: list[GroupDraft], nodes: list[GrownNode], refut
     if any(draft.groups[position].order is not None and shape in draft.zone_minded for position, shape in on_new):
         return False
     moved = {shape for _, shape in on_new}
-    return bool(moved) and not any(draft.was_tried(one, shape) or refutations.of(one, shape) for one in tier for shape in moved)
+    waiting = [(shape, 1) for shape in moved]
+    return bool(moved) and not any(_tried_for(draft, one, waiting) or refutations.refutes_any(one, moved) for one in tier)
 
 
 def _grow_tier(
@@ -306,34 +308,39 @@ def _serve_again(
         for position in {node.position for node in rearranged.stay}:
             draft.groups[position].reasons.append(rearranged.because.reason())
         return
-    staying = Counter[tuple[int, str | None]]()
+    left = Counter[tuple[int, str | None]]()
     for node in rearranged.stay:
-        staying.update({(shape, names[node.position]): pods for shape, pods in node.load})
-    moving: dict[int, list[int]] = {}
-    left: set[str | None] = set()
-    for shape, entry, pods in queue.taken_since(taken_before):
-        if entry.outcome is not PodOutcome.TRIGGERS_SCALE_UP:
-            continue
-        stay = min(len(pods), max(0, staying[shape, entry.group]))
-        staying[shape, entry.group] -= stay
-        if stay < len(pods):
-            moving.setdefault(shape, []).extend(pods[stay:])
-            left.add(entry.group)
-    for group, count in zip(draft.groups, reasons_before, strict=True):
-        if group.group.name in left:
-            del group.reasons[count:]
-            _tell_growth(group, [node for node in rearranged.stay if node.position == group.position], rearranged.expander, ())
-    for position in sorted({node.position for node in rearranged.bought}):
-        group = draft.groups[position]
-        mine = [node for node in rearranged.bought if node.position == position]
+        left.update({(shape, names[node.position]): pods for shape, pods in node.load})
+    moved: dict[int, list[tuple[Served, int]]] = {}
+    grown = [
+        (draft.groups[position], [node for node in rearranged.bought if node.position == position])
+        for position in sorted({node.position for node in rearranged.bought})
+    ]
+    for group, mine in grown:
         served = _served_by_new(group, rearranged.expander)
         load = Counter[int]()
         for node in mine:
-            for shape, pod_count in node.load:
-                load[shape] += pod_count
-        for shape, pod_count in load.items():
-            queue.served.update(dict.fromkeys(moving[shape][:pod_count], served))
-            del moving[shape][:pod_count]
+            for shape, pods in node.load:
+                load[shape] += pods
+        for shape, pods in load.items():
+            moved.setdefault(shape, []).append((served, pods))
+    reduced: set[str | None] = set()
+
+    def staying(shape: int, entry: Served, pods: int) -> int:
+        if entry.outcome is not PodOutcome.TRIGGERS_SCALE_UP:
+            return pods
+        stay = min(pods, max(0, left[shape, entry.group]))
+        left[shape, entry.group] -= stay
+        if stay < pods:
+            reduced.add(entry.group)
+        return stay
+
+    queue.serve_again(taken_before, staying, moved)
+    for group, count in zip(draft.groups, reasons_before, strict=True):
+        if group.group.name in reduced:
+            del group.reasons[count:]
+            _tell_growth(group, [node for node in rearranged.stay if node.position == group.position], rearranged.expander, ())
+    for group, mine in grown:
         _tell_growth(group, mine, rearranged.expander, rearranged.compared)
         group.reasons.append(rearranged.because.reason())
 

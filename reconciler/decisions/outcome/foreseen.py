@@ -1,13 +1,13 @@
 """What a decision leads to when nothing but time is in its way: which nodes leave, which join, and where pods go."""
 
 from array import array
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
 from reconciler.cluster.nodes.node import NodeShape
 from reconciler.cluster.target import TargetRef
-from reconciler.decisions.demand.pending import Served
+from reconciler.decisions.demand.queue import Lot
 from reconciler.decisions.draft import Draft, GroupDraft
 from reconciler.decisions.removal.budgets import allows_none
 from reconciler.decisions.removal.keeps import ENDING_WITH_REMOVALS
@@ -58,12 +58,12 @@ class Foreseen(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def foreseen(
-    draft: Draft, judged: Mapping[int, Judged], served: Mapping[int, Served], actions: Iterable[Action], halted: tuple[str, ...]
+    draft: Draft, judged: Mapping[int, Judged], lots: Sequence[Lot], actions: Iterable[Action], halted: tuple[str, ...]
 ) -> Foreseen | None:
     """None if more than time is in the way, or if more happens than nodes that join or leave and pods that move. Examples: nodes
     that are starting, leaving or not ready, requested machines, adoptions, replacements, preempted pods,
     CapacityBuffers, ProvisioningRequests, nodes that the platform ends."""
-    if not _plain(draft, actions) or any(entry.outcome is PodOutcome.DELAYED for entry in served.values()):
+    if not _plain(draft, actions) or any(lot.served.outcome is PodOutcome.DELAYED for lot in lots):
         return None
     leaving = {index: entry for index, entry in judged.items() if entry.safe}
     waiting = [entry for entry in leaving.values() if entry.why is None]
@@ -90,7 +90,7 @@ def foreseen(
         nodes=nodes,
         shapes=shapes,
         counts=counts,
-        placed=tuple(row for row, entry in served.items() if entry.outcome in _PLACED),
+        placed=tuple(row for lot in lots if lot.served.outcome in _PLACED for row in lot.pods),
         last_seconds=max((entry.removable_at or 0 for entry in leaving.values()), default=0),
     )
 

@@ -2,26 +2,21 @@
 
 from collections.abc import Sequence
 
-from reconciler.decisions.demand.pending import Served
+from reconciler.decisions.demand.queue import Served
 from reconciler.decisions.draft import Draft
 from reconciler.decisions.removal.scale_down import Judged
 from reconciler.plan.plan import NodeLine, PodLine
+from reconciler.plan.pod_runs import PodRun
 from reconciler.values.instant import instant_text
 
 
-def pod_lines(draft: Draft, outcomes: Sequence[tuple[Served, Sequence[int]]]) -> tuple[PodLine, ...]:
-    """Every pending pod, in World order; `outcomes` as of `in_runs`."""
-    pods = draft.world.pods
-    namespaces, names = pods.namespace, pods.name
-    lines: list[PodLine] = []
-    for entry, rows in outcomes:
-        # There may be tens of thousands of pods, and looking up what they share would take half of the time.
-        outcome, node, group, reasons = entry.outcome, entry.node, entry.group, entry.reasons
-        lines += [
-            PodLine(pod=f"{namespaces[row]}/{names[row]}", outcome=outcome, node=node, group=group, reasons=reasons)
-            for row in rows
-        ]
-    return tuple(lines)
+def pod_runs(draft: Draft, runs: Sequence[tuple[Served, Sequence[int]]]) -> list[PodRun]:
+    """Every pending pod, in World order; `runs` as of `in_world_order`."""
+    pods, lines = draft.world.pods, list[PodRun]()
+    for entry, rows in runs:
+        names = pods.keys(rows)
+        lines.append((PodLine(names[0], entry.outcome, entry.node, entry.group, entry.reasons), names))
+    return lines
 
 
 def node_lines(draft: Draft, judged: dict[int, Judged]) -> tuple[NodeLine, ...]:

@@ -79,8 +79,8 @@ class ApprovalCeilings:
         """One more node of the group leaves."""
         self._gone[group.position] += 1
 
-    def tell(self) -> None:
-        """The reason of every group that waits."""
+    def add_reasons(self) -> None:
+        """Say at every group that waits for an approval how many nodes wait."""
         for position, waiting in sorted(self._waiting.items()):
             group, gone = self._draft.groups[position], self._gone[position]
             trailer = group_trailer(self._policy.digest, self._draft.world.name, group.group.name, gone + waiting)

@@ -266,7 +266,7 @@ class _Play:
     def obstacles(self) -> tuple[Because, ...]:
         """What makes the waves less certain."""
         obstacles: list[Because] = []
-        if waiting := len(self._draft.world.pods.pending()):
+        if waiting := sum(map(len, self._draft.waiting.values())):
             obstacles.append(PodsPending(pods=waiting))
         if self._uncertain and self._minding:
             zones = sorted({zone for zones in self._uncertain.values() for zone in zones})
@@ -452,11 +452,10 @@ def _budgets(ledger: DisruptionLedger, candidates: Iterable[Candidate]) -> tuple
 def _pending(draft: Draft) -> dict[int, int]:
     """Pods that wait for a node, by shape: those that kube-scheduler binds first come first."""
     world = draft.world
-    counts = Counter(world.pods.shape[index] for index in world.pods.pending())
     order = sorted(
-        counts, key=lambda shape: (-world.pod_shapes[shape].priority, -world.pod_shapes[shape].requests.cpu_milli, shape)
+        draft.waiting, key=lambda shape: (-world.pod_shapes[shape].priority, -world.pod_shapes[shape].requests.cpu_milli, shape)
     )
-    return {shape: counts[shape] for shape in order}
+    return {shape: len(draft.waiting[shape]) for shape in order}
 
 
 def _graces(draft: Draft, candidates: Iterable[Candidate]) -> Mapping[int, int]:

@@ -13,20 +13,10 @@ from reconciler.cluster.world import World
 from reconciler.decisions.groups.group import EffectiveGroup
 from reconciler.decisions.memory import Memory
 from reconciler.decisions.situation.lead_times import overdue_after_seconds
+from reconciler.decisions.situation.waiting_pods import WaitingPods, waiting_since
 
 
-def waiting_since(world: World) -> Mapping[int, int]:
-    """By shape: since when the first of its pending pods waits (Unix seconds)."""
-    pods = world.pods
-    since: dict[int, int] = {}
-    for row in pods.pending():
-        seconds = pods.unschedulable_seconds[row] or pods.created_seconds[row]
-        shape = pods.shape[row]
-        since[shape] = min(seconds, since.get(shape, seconds))
-    return since
-
-
-def note_turns(memory: Memory, world: World, groups: Sequence[EffectiveGroup], now_seconds: int) -> Memory:
+def note_turns(memory: Memory, world: World, waiting: WaitingPods, groups: Sequence[EffectiveGroup], now_seconds: int) -> Memory:
     """The memory with the last failure of each group. A failure is kept while a pod is pending that waited already, and for as
     long as the back-off counts it."""
     # A clock ahead of ours may have written what is to come.
@@ -35,7 +25,7 @@ def note_turns(memory: Memory, world: World, groups: Sequence[EffectiveGroup], n
         known[name] = max(state.failed_seconds, known.get(name, 0))
     if not known:
         return memory
-    first = min(waiting_since(world).values(), default=None)
+    first = min(waiting_since(world, waiting).values(), default=None)
     names = {group.name for group in groups}
     kept = {
         name: seconds

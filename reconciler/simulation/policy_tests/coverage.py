@@ -33,7 +33,7 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _plan(one: Decided, policy: PolicySet, work_budget: int) -> Plan:
-    return decide_counted(one.world, policy, Memory(), one.now_seconds, Work(work_budget), tells_wanted=False)[0]
+    return decide_counted(one.world, policy, Memory(), one.now_seconds, Work(work_budget), with_wanted=False)[0]
 
 
 def untouched_rules(decided: Sequence[Decided], work_budget: int) -> tuple[str, ...]:

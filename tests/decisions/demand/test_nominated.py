@@ -8,9 +8,10 @@ import pytest
 from reconciler.cluster.pods.pod import PodPhase
 from reconciler.cluster.pods.pod_table import PodTable
 from reconciler.cluster.world import World
-from reconciler.decisions.demand.gangs import place_nominated
+from reconciler.decisions.demand.nominated import place_nominated
 from reconciler.decisions.demand.pending import pending_demand
 from reconciler.decisions.memory import Memory
+from reconciler.decisions.situation.waiting_pods import waiting_pods
 from reconciler.decisions.view import View
 from reconciler.decisions.work import Work
 from reconciler.plan.plan import Plan
@@ -210,7 +211,7 @@ def test_a_nomination_costs_one_step(budget: int, placed: int) -> None:
     cluster.pods("high", 1, cpu="1")
     world, rules = _world(cluster, {"high-1": 0}, {}), policy(node_group("general"))
     draft = View.of(world, rules, Memory(), NOW, Work(budget)).draft()
-    demands = pending_demand(world, draft.state, rules.policy.pods, NOW).demands
+    demands = pending_demand(world, waiting_pods(world), draft.state, rules.policy.pods, NOW).demands
     assert len(place_nominated(draft, demands)[1]) == placed
 
 

@@ -10,6 +10,7 @@ from reconciler.decisions.demand.pending import pending_demand
 from reconciler.decisions.groups.effective_groups import effective_groups
 from reconciler.decisions.groups.group import EffectiveGroup
 from reconciler.decisions.limits import PLATFORM_ROOM, LimitLedger
+from reconciler.decisions.situation.waiting_pods import waiting_pods
 from reconciler.plan.plan import PodOutcome
 from reconciler.policy.documents import Limit, PodRules
 from reconciler.policy.values.label_selector import Selector
@@ -28,7 +29,7 @@ def test_pods_are_served_by_priority_then_large_ones_first() -> None:
     cluster.pods("d-first", 1, cpu="10m", priority=10)
     cluster.pods("e-memory", 1, memory="4Gi")
     world = cluster.world()
-    found = pending_demand(world, SchedulingState(world), PodRules(), NOW)
+    found = pending_demand(world, waiting_pods(world), SchedulingState(world), PodRules(), NOW)
     served = [[world.pods[pod].name for pod in demand.pods] for demand in found.demands]
     assert served == [["d-first-1"], ["c-both-1"], ["b-memory-1"], ["a-core-1", "a-core-2"], ["e-memory-1"]]
     assert found.apart == ()
@@ -55,9 +56,11 @@ def test_pods_that_ask_for_no_place() -> None:
     world = cluster.world()
     rows = PodTable(msgspec.structs.replace(pod, **changed.get(pod.name, {})) for pod in world.pods)
     world = msgspec.structs.replace(world, pods=rows)
-    found = pending_demand(world, SchedulingState(world), PodRules(new_pod_delay_seconds=30), NOW)
+    found = pending_demand(world, waiting_pods(world), SchedulingState(world), PodRules(new_pod_delay_seconds=30), NOW)
     assert [world.pods[pod].name for demand in found.demands for pod in demand.pods] == ["old-1", "least-1"]
-    assert {(world.pods[pod].name, outcome, reason.code) for pod, outcome, reason in found.apart} == {
+    assert {
+        (world.pods[pod].name, lot.served.outcome, lot.served.reasons[0].code) for lot in found.apart for pod in lot.pods
+    } == {
         ("cheap-1", PodOutcome.EXPENDABLE, "Expendable"),
         ("new-1", PodOutcome.DELAYED, "Delayed"),
         ("strange-1", PodOutcome.NOT_MODELLED, "OtherScheduler"),

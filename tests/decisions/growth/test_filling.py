@@ -13,6 +13,7 @@ from reconciler.decisions.draft import Draft
 from reconciler.decisions.growth.filling import Filling
 from reconciler.decisions.growth.options import _option, options_of
 from reconciler.decisions.memory import Memory
+from reconciler.decisions.situation.waiting_pods import waiting_pods
 from reconciler.decisions.view import View
 from reconciler.decisions.work import Work
 from reconciler.scheduling.packing import label_keys
@@ -113,7 +114,7 @@ def test_pods_spread_over_hosts_are_not_placed_one_by_one(monkeypatch: pytest.Mo
 def _draft(cluster: MixedCluster) -> tuple[Draft, list[tuple[int, int]]]:
     world, rules = cluster.world(), policy(*cluster.groups)
     draft = View.of(world, rules, Memory(), NOW, Work(10**9)).draft()
-    demands = pending_demand(world, draft.state, rules.policy.pods, NOW).demands
+    demands = pending_demand(world, waiting_pods(world), draft.state, rules.policy.pods, NOW).demands
     return draft, [(demand.shape, len(demand.pods)) for demand in demands]
 
 

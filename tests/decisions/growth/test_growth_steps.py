@@ -3,11 +3,13 @@
 import pytest
 
 from reconciler.cluster.pods.pod import AffinityTerm, SpreadConstraint
-from reconciler.decisions.demand.pending import Queue, pending_demand
+from reconciler.decisions.demand.pending import pending_demand
+from reconciler.decisions.demand.queue import Queue
 from reconciler.decisions.growth import scale_up
 from reconciler.decisions.growth.cost.rearrange import Growth
 from reconciler.decisions.growth.filling import Filling
 from reconciler.decisions.memory import Memory
+from reconciler.decisions.situation.waiting_pods import waiting_pods
 from reconciler.decisions.view import View
 from reconciler.decisions.work import Shares, Work
 from tests.builders import NOW, ClusterBuilder, node_group, policy, selector
@@ -25,11 +27,11 @@ def test_room_that_came_is_asked_for_within_the_work_budget(budget: int, placed:
     cluster.pods("web", 1, cpu="1", shape={"affinity": (near,)})
     world, rules = cluster.world(), policy(node_group("general"))
     draft = View.of(world, rules, Memory(), NOW, Work(budget)).draft()
-    waiting = pending_demand(world, draft.state, rules.policy.pods, NOW).demands
+    waiting = pending_demand(world, waiting_pods(world), draft.state, rules.policy.pods, NOW).demands
     draft.shares = Shares(draft.work, ("shop",))
     queue = Queue(waiting)
     scale_up._fill_freed(draft, queue, Growth(draft))
-    assert len(queue.served) == placed
+    assert len(queue.lots()) == placed
     assert draft.work.spent == 1
 
 
@@ -40,10 +42,10 @@ def test_a_plain_pod_is_not_asked_for_again_after_every_purchase() -> None:
     cluster.pods("web", 1, cpu="1")
     world, rules = cluster.world(), policy(node_group("general"))
     draft = View.of(world, rules, Memory(), NOW, Work(10**6)).draft()
-    queue = Queue(pending_demand(world, draft.state, rules.policy.pods, NOW).demands)
+    queue = Queue(pending_demand(world, waiting_pods(world), draft.state, rules.policy.pods, NOW).demands)
     draft.shares = Shares(draft.work, ("shop",))
     scale_up._fill_freed(draft, queue, Growth(draft))
-    assert (dict(queue.served), draft.work.spent) == ({}, 0)
+    assert (queue.lots(), draft.work.spent) == ([], 0)
 
 
 def test_steps_of_a_pass() -> None:

@@ -11,13 +11,13 @@ import pytest
 
 from reconciler.decisions.decide import decide
 from reconciler.decisions.demand.gangs import WITH_PLACE
-from reconciler.decisions.demand.pending import Queue, Served
+from reconciler.decisions.demand.queue import Served
 from reconciler.decisions.draft import Draft
 from reconciler.decisions.growth import provisioning, scale_up
 from reconciler.decisions.growth.cost import rearrange
 from reconciler.decisions.growth.cost.mixes import Answer
 from reconciler.decisions.growth.filling import Filling
-from reconciler.decisions.growth.placeholders import Placeholders, Placements
+from reconciler.decisions.growth.placeholders import Placeholders
 from reconciler.plan.plan import NodeState
 from reconciler.plan.summary import canonical_json
 from tests.builders import NOW
@@ -31,17 +31,18 @@ class _ToldAtOnce(Placeholders):
 
     names_others = True
 
-    def take_on(self, shape: int, placements: Placements, serve: Callable[[int], Served]) -> None:
-        Queue.take_on(self, shape, placements, serve)
+    def take_on(self, shape: int, placements: Sequence[tuple[int, int]], serve: Callable[[int], Served]) -> None:
+        for node, count in placements:
+            self.take(shape, count, serve(node))
 
     @property
     def lost(self) -> list[Served]:
-        entries = {id(served): served for _, served in sorted(self.served.items(), key=lambda pair: pair[0])}
+        entries = {id(lot.served): lot.served for lot in sorted(self.lots(), key=lambda lot: lot.pods[0])}
         return [served for served in entries.values() if served.outcome not in WITH_PLACE]
 
     @property
     def placed(self) -> int:
-        return sum(served.outcome in WITH_PLACE for served in self.served.values())
+        return sum(len(lot.pods) for lot in self.lots() if lot.served.outcome in WITH_PLACE)
 
 
 class _Nothing(dict[object, object]):
