@@ -5,6 +5,8 @@ import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from reconciler.cli.inputs.connections import ConnectionChoice, Connections, connected, own_namespace
 from reconciler.cli.inputs.source_choice import SourceChoice
 from reconciler.cli.outputs.failure import EXIT_OK, InputError
@@ -16,13 +18,15 @@ if TYPE_CHECKING:
     from reconciler.control.live.live_process import LiveProcess
     from reconciler.control.log import Log
     from reconciler.kube.connection.workload_connection import WorkloadConnection
-    from reconciler.kube.leading.lease import LeaderLease
+    from reconciler.kube.leading.lease import LeaderLease, Timing
     from reconciler.kube.leading.loop_name import LoopName
     from reconciler.kube.watching.collection import Served
     from reconciler.values.cluster_identity import ClusterIdentity
 
 FRESH_SECONDS = 10.0
 """So long an answer of the policy's source counts for all clusters."""
+LOOK_SECONDS = 120.0
+"""So often a loop at rest looks for other autoscalers and policies on the management cluster. It looks before each write, too."""
 MOST_OBJECTS = 200_000
 """Of each kind that one cluster may take memory for, in a process that others share. SOURCE: Kubernetes is tested up to 150,000
 pods in a cluster."""
@@ -82,6 +86,7 @@ class _Fleet:
         from reconciler.control.fleet.wave_gate import Contents
         from reconciler.gitops.sources.fleet_tree import FleetTrees
         from reconciler.gitops.sources.shared_source import SharedSource
+        from reconciler.kube.leading.rival import RivalWatch
         from reconciler.kube.leading.server_claims import ServerClaims
         from reconciler.kube.watching.collection import cluster_api, renamed_group
         from reconciler.kube.watching.reflector import RealPace
@@ -100,7 +105,7 @@ class _Fleet:
         if not self._served:
             raise InputError(f"{self._management.server}: it has no Cluster API, whose Clusters --fleet runs the loops of")
         identity = own_identity()
-        lease = timing(loop.lease_seconds)
+        lease = fleet_timing(loop.lease_seconds)
         made: list[FleetProcess] = []
         self._trees: FleetTrees = FleetTrees(lambda: made[0].own_clusters() if made else ())
         api = self._management if repository.flux_source is not None else None
@@ -122,6 +127,10 @@ class _Fleet:
             connect=self._connect, make=self._make, log=self._log, now_seconds=lambda: int(time.time()),
         )  # fmt: skip
         made.append(self.process)
+        self._rivals: RivalWatch = RivalWatch(
+            (self._management,), (self._namespace,), monotonic=RealPace().monotonic, wall_seconds=time.time,
+            look_seconds=LOOK_SECONDS,
+        )  # fmt: skip
         self._claims: ServerClaims = ServerClaims(
             self._management, self._namespace, lambda: frozenset(one.title for one in self.process.clusters())
         )
@@ -157,7 +166,8 @@ class _Fleet:
             name=name.policy, namespace=self._namespace, identity=self.process.settings.identity, cluster=cluster.title,
             cluster_object=cluster, target_namespaces=(cluster.namespace,), served=self._served,
             period_seconds=loop.period_seconds, drain_timeout_seconds=loop.drain_timeout_seconds,
-            lease=timing(loop.lease_seconds), beside_autoscaler=loop.beside_autoscaler, most_objects=MOST_OBJECTS,
+            lease=fleet_timing(loop.lease_seconds), beside_autoscaler=loop.beside_autoscaler, most_objects=MOST_OBJECTS,
+            look_seconds=LOOK_SECONDS,
         )  # fmt: skip
         connections = Connections(connection.api, self._management, self._served)
         gate = WaveGate(
@@ -175,11 +185,16 @@ class _Fleet:
         )  # fmt: skip
         return wired(
             settings, connections, source, log, lease=lease, targets=self._shared.of(cluster), turned=gate.turned, drive=drive,
-            neighbours=self.process.clusters,
+            neighbours=self.process.clusters, rivals=self._rivals,
         )  # fmt: skip
 
     def _log(self, name: "LoopName | None") -> "Log":
         return self._journal if name is None else self._journal.of({"cluster": name.title, "policy": name.policy})
+
+
+def fleet_timing(lease_seconds: int) -> "Timing":
+    """There are many Leases: each is renewed after a third of its time, and after a failure as often as a single one."""
+    return msgspec.structs.replace(timing(lease_seconds), renew_seconds=lease_seconds / 3)
 
 
 def _owners(environment: Mapping[str, str]) -> tuple[Mapping[str, object], ...]:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from reconciler.gitops.sources.standing import Standing
     from reconciler.kube.connection.api import Api
     from reconciler.kube.leading.lease import LeaderLease, Timing
+    from reconciler.kube.leading.rival import RivalWatch
     from reconciler.kube.watching.reflector import Drive
     from reconciler.kube.watching.target_streams import TargetStreams
     from reconciler.values.cluster_identity import ClusterIdentity
@@ -173,8 +174,9 @@ def wired(
     turned: "Callable[[LoopReport], None]" = lambda _: None,
     drive: "Drive | None" = None,
     neighbours: "Callable[[], tuple[ClusterIdentity, ...]]" = tuple,
+    rivals: "RivalWatch | None" = None,
 ) -> "LiveProcess":
-    """The process of one loop. The last five are as `LiveProcess` takes them."""
+    """The process of one loop. The last six are as `LiveProcess` takes them."""
     from reconciler.cli.processes.sized import Sized
     from reconciler.control.live.live_process import LiveProcess
     from reconciler.control.live.loop_status import StandingRecord
@@ -225,7 +227,7 @@ def wired(
     process = LiveProcess(
         settings, connections.workload, connections.management, follow,
         journal, now_seconds=lambda: int(time.time()), wall_seconds=time.time, objects=objects, lease=lease, targets=targets,
-        turned=turned, drive=drive, neighbours=neighbours,
+        turned=turned, drive=drive, neighbours=neighbours, rivals=rivals,
     )  # fmt: skip
     made.append(process)
     if not settings.read_only:

@@ -1,6 +1,7 @@
 """The live cluster behind the port of the loop: a view, a clock, the providers of its targets, and the drain of its nodes."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Protocol
 
 import msgspec
@@ -178,15 +179,24 @@ class LivePort:
             world = marked_by_targets(self._own_writes.shown(self._view.observe(), self._view.observe))
         except IncompleteViewError as error:
             self._world = None
+            # The answers are there once the view is.
+            self._known_beside()
             raise ViewUnavailableError(str(error)) from error
-        rivals, ended = self._rivals(), self._left_marks.ended(world)
-        claims = self._claims.known() if self._claims is not None else ()
+        (rivals, claims), ended = self._known_beside(), self._left_marks.ended(world)
         if rivals or ended or claims:
             world = msgspec.structs.replace(world, rivals=rivals, ended_policies=ended, claims=claims)
         if self._fleet is not None:
             world = msgspec.structs.replace(world, fleet=self._fleet())
         self._world = world
         return self._world
+
+    def _known_beside(self) -> tuple[tuple[str, ...], tuple[PolicyClaim, ...]]:
+        """Other autoscalers, and what other policies say: both are asked at once."""
+        if self._claims is None:
+            return self._rivals(), ()
+        with ThreadPoolExecutor(1) as pool:
+            claims = pool.submit(self._claims.known)
+            return self._rivals(), claims.result()
 
     def forget(self) -> None:
         """Begin again: another instance may have led since."""
@@ -260,20 +270,23 @@ class LivePort:
 
     def _rival(self, target: TargetRef, *, grows: bool = False) -> WriteResult | None:
         """The refusal of a write because another autoscaler or policy came (back) since the view was taken; None: none did."""
-        rivals = self._rivals_at_write() if self._rivals_at_write is not None else ()
+        with ThreadPoolExecutor(1) as pool:
+            claims = None if self._claims is None else pool.submit(self._claims.before_write)
+            rivals = self._rivals_at_write() if self._rivals_at_write is not None else ()
         facts = _facts(self._world, target) if rivals and self._world is not None else None
         over = rivals_over(facts, rivals) if facts is not None else rivals
         if over:
             return WriteResult(code=WriteCode.REFUSED, message=f"{target} is held: {over[0]}")
-        return self._claimed(target, grows=grows) or self._held_elsewhere(target)
+        claimed = self._claimed(target, claims.result, grows=grows) if claims is not None else None
+        return claimed or self._held_elsewhere(target)
 
-    def _claimed(self, target: TargetRef, *, grows: bool) -> WriteResult | None:
+    def _claimed(
+        self, target: TargetRef, before_write: Callable[[], tuple[PolicyClaim, ...]], *, grows: bool
+    ) -> WriteResult | None:
         """Stale where other policies say something else of the target than the view has, so that it is judged again. Growth also
         is if one of them has promised nodes to pods since."""
-        if self._claims is None:
-            return None
         try:
-            now = self._claims.before_write()
+            now = before_write()
         except (ApiError, UnreachableError) as error:
             return WriteResult(code=WriteCode.UNAVAILABLE, message=f"{target}: what other policies have cannot be read: {error}")
         judged = self._world.claims if self._world is not None else ()

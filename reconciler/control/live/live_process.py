@@ -31,7 +31,7 @@ from reconciler.kube.connection.server_clock import ServerClock, farthest
 from reconciler.kube.drain import NodeDrain
 from reconciler.kube.leading.lease import LeaderLease, NotLeaderError, Timing
 from reconciler.kube.leading.loop_name import CLUSTER_LABEL, ENDED, FLEET_LABEL, LoopName
-from reconciler.kube.leading.rival import RivalWatch
+from reconciler.kube.leading.rival import LOOK_SECONDS, RivalWatch
 from reconciler.kube.leading.state import EndedPolicies, StateObject
 from reconciler.kube.leading.target_holders import TargetHolders
 from reconciler.kube.watching.collection import BUFFERS, REQUESTS, SERVICES, Collection, Served, renamed_group
@@ -109,6 +109,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     longest_silence_seconds: float = 120
     lease: Timing = Timing()
     beside_autoscaler: bool = False
+    look_seconds: float = LOOK_SECONDS
     once: bool = False
     most_objects: int = 0
 
@@ -135,7 +136,8 @@ class LiveProcess:
     `lease` is one that somebody else renews, who calls `lease_stepped` (None: this process claims one and renews it). `targets`
     makes the streams of the management cluster where several processes share them. `turned` is given every report.
     `drive` drives the streams of the workload cluster (None: each has a thread). `neighbours`
-    returns all clusters of the fleet that this cluster is in.
+    returns all clusters of the fleet that this cluster is in. `rivals` looks for other autoscalers where loops that share it have
+    the same management cluster; of that, this one then looks at its own namespaces alone.
 
     A process that loses the Lease stays. Its view is in sync, so that it takes over within one iteration when it leads again. It
     then uses nothing that it knew as the leader. It reads memory and policy again; drains are marked on the nodes.
@@ -157,6 +159,7 @@ class LiveProcess:
         turned: Callable[[LoopReport], None] = lambda _: None,
         drive: Drive | None = None,
         neighbours: Callable[[], tuple[ClusterIdentity, ...]] = tuple,
+        rivals: RivalWatch | None = None,
     ) -> None:
         self.settings = settings
         self.journal = log
@@ -221,7 +224,7 @@ class LiveProcess:
         providers = LiveProviders(self.workload, around)
         policies = ObservingPolicy(self.source) if settings.read_only else self.source
         ended = EndedPolicies(management, settings.namespace, self._pace.monotonic, loop=settings.loop_of)
-        rivals = None if settings.beside_autoscaler else self._rivals(workload, management, wall_seconds)
+        watches = () if settings.beside_autoscaler else self._rivals(workload, management, wall_seconds, rivals)
         self.port = LivePort(
             self.view,
             now_seconds,
@@ -232,11 +235,11 @@ class LiveProcess:
             ),
             settings.name,
             self._marks,
-            rivals.evidence if rivals is not None else tuple,
+            lambda: tuple(dict.fromkeys(sentence for one in watches for sentence in one.evidence())),
             log.warning,
             providers.former(ended, now_seconds),
             self._pace,
-            rivals.before_write if rivals is not None else None,
+            (lambda: tuple(dict.fromkeys(sentence for one in watches for sentence in one.before_write()))) if watches else None,
             # A loop that writes nothing stores no claims, and read-only rights cover no state of others.
             None
             if settings.read_only
@@ -247,6 +250,7 @@ class LiveProcess:
                 monotonic=self._pace.monotonic,
                 wall_seconds=wall_seconds,
                 saves=lambda: self.state.saves,
+                look_seconds=settings.look_seconds,
             ),
             fleet,
             None
@@ -376,11 +380,17 @@ class LiveProcess:
             return f"the Lease cannot be claimed: {self.lease.message}"
         return f"{holder} leads" if holder and holder != self.lease.identity else "nobody is known to lead yet"
 
-    def _rivals(self, workload: Api, management: Api, wall_seconds: Callable[[], float]) -> RivalWatch:
-        apis = (workload,) if workload is management else (workload, management)
-        homes = autoscaler_homes(self.settings.served)
-        namespaces = (self.settings.namespace, *self.settings.target_namespaces, *homes)
-        return RivalWatch(apis, namespaces, monotonic=self._pace.monotonic, wall_seconds=wall_seconds)
+    def _rivals(
+        self, workload: Api, management: Api, wall_seconds: Callable[[], float], shared: RivalWatch | None
+    ) -> tuple[RivalWatch, ...]:
+        settings = self.settings
+        made = partial(RivalWatch, monotonic=self._pace.monotonic, wall_seconds=wall_seconds)
+        apis = (workload,) if workload is management or shared is not None else (workload, management)
+        namespaces = (settings.namespace, *settings.target_namespaces, *autoscaler_homes(settings.served))
+        if shared is None:
+            return (made(apis, namespaces),)
+        own = made((management,), settings.target_namespaces, look_seconds=settings.look_seconds, homes=False)
+        return made(apis, namespaces), own, shared
 
     def _began(self) -> None:
         self.port.forget()

@@ -18,6 +18,7 @@ from reconciler.control.live.plan_record import plan_in
 from reconciler.decisions.memory import Claim
 from reconciler.decisions.ownership.other_policies import LEASE_PREFIX, STATE_PREFIX
 from reconciler.kube.connection.api import Api, ApiError, UnreachableError
+from reconciler.kube.connection.connections import side_by_side
 from reconciler.kube.leading.loop_name import CLUSTER_LABEL, STATE_LABEL, LoopName
 from reconciler.kube.leading.rival import LATELY_SECONDS, LOOK_SECONDS, WRITE_SECONDS
 from reconciler.kube.leading.state import StateObject, StateUnavailableError
@@ -92,7 +93,10 @@ class OtherPolicies:
         monotonic: Callable[[], float],
         wall_seconds: Callable[[], float],
         saves: Callable[[], int] = lambda: 0,
+        look_seconds: float = LOOK_SECONDS,
     ) -> None:
+        """A look of `known` counts for `look_seconds`."""
+        self._look_seconds = look_seconds
         self._api = api
         self._namespace = namespace
         own = policy if isinstance(policy, LoopName) else LoopName(policy)
@@ -112,8 +116,8 @@ class OtherPolicies:
         self._claims: tuple[PolicyClaim, ...] = ()
 
     def known(self) -> tuple[PolicyClaim, ...]:
-        """What was found by a look that is ten seconds old at most; what cannot be asked at present is as it was."""
-        if self._looked is None or self._monotonic() - self._looked[0] >= LOOK_SECONDS:
+        """What was found by the last look; what cannot be asked at present is as it was."""
+        if self._looked is None or self._monotonic() - self._looked[0] >= self._look_seconds:
             try:
                 self._look()
             except (ApiError, UnreachableError):
@@ -131,7 +135,7 @@ class OtherPolicies:
         began = self._monotonic(), self._saves()
         try:
             path = f"/api/v1/namespaces/{self._namespace}/configmaps"
-            listed = [self._api.get(path, {"labelSelector": selector}) for selector in self._selectors]
+            listed = side_by_side(lambda selector: self._api.get(path, {"labelSelector": selector}), self._selectors)
         except ApiError as error:
             if error.status not in (_FORBIDDEN, _NOT_FOUND):
                 raise
@@ -145,8 +149,9 @@ class OtherPolicies:
             if (policy := (item.metadata.labels or {}).get(STATE_LABEL, "")) not in ("", self._policy)
             and item.metadata.name == f"{STATE_PREFIX}{policy}"
         }
+        policies = list(there)
+        self._renewed = dict(zip(policies, side_by_side(self._lease, policies), strict=True))
         self._stored = {policy: self._targets(policy, version) for policy, version in there.items()}
-        self._renewed = {policy: self._lease(policy) for policy in there}
         now = self._monotonic()
         self._claims = tuple(
             sorted(
@@ -189,7 +194,8 @@ class OtherPolicies:
         version, holder = lease.metadata.resource_version, lease.spec.holder_identity or ""
         if version == known.version:
             return known
-        lasts = max(float(lease.spec.lease_duration_seconds or 0), LATELY_SECONDS)
+        # A change may be as old as the look before.
+        lasts = max(float(lease.spec.lease_duration_seconds or 0), LATELY_SECONDS) + self._look_seconds - LOOK_SECONDS
         if not known.version:
             age = self._wall_seconds() - _seconds(lease.spec.renew_time or "")
             return _Renewed(version, holder, self._monotonic() + min(max(lasts - age, 0.0), lasts))

@@ -69,10 +69,10 @@ _Item = TypeVar("_Item")
 _Answer = TypeVar("_Answer")
 
 
-def side_by_side(call: Callable[[_Item], _Answer], items: Sequence[_Item]) -> list[_Answer]:
+def side_by_side(call: Callable[[_Item], _Answer], items: Sequence[_Item], at_once: int = AT_ONCE) -> list[_Answer]:
     """The results of `call` for each item, in their order. Raises the first error in that order, once all calls that began have
     ended. Calls that had not begun by then are not made."""
     if len(items) < 2:
         return [call(item) for item in items]
-    with ThreadPoolExecutor(max_workers=min(AT_ONCE, len(items))) as pool:
+    with ThreadPoolExecutor(max_workers=min(at_once, len(items))) as pool:
         return list(pool.map(call, items))

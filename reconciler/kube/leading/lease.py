@@ -22,12 +22,13 @@ _FORBIDDEN, _NOT_FOUND, _CONFLICT = 403, 404, 409
 
 
 class Timing(msgspec.Struct, frozen=True, kw_only=True):
-    """Others may take over `duration_seconds` after the last renewal. We stop writing `renew_deadline_seconds` after it. Renewals
-    are `retry_seconds` apart, plus up to a fifth at random."""
+    """Others may take over `duration_seconds` after the last renewal. We stop writing `renew_deadline_seconds` after it. Steps
+    are `retry_seconds` apart, plus up to a fifth at random. Each renews that finds the last renewal `renew_seconds` old."""
 
     duration_seconds: int = 15
     renew_deadline_seconds: float = 10
     retry_seconds: float = 2
+    renew_seconds: float = 0
 
     @property
     def call_timeout_seconds(self) -> float:
@@ -35,8 +36,8 @@ class Timing(msgspec.Struct, frozen=True, kw_only=True):
         return self.renew_deadline_seconds / 2
 
     def __post_init__(self) -> None:
-        if not self.duration_seconds > self.renew_deadline_seconds > 1.2 * self.retry_seconds > 0:
-            raise ValueError("a lease needs duration > renew deadline > 1.2 retry intervals > 0")
+        if not self.duration_seconds > self.renew_deadline_seconds > self.renew_seconds + 1.2 * self.retry_seconds > 0:
+            raise ValueError("a lease needs duration > renew deadline > its renewal + 1.2 retry intervals > 0")
 
 
 class NotLeaderError(Exception):
@@ -60,6 +61,7 @@ class _LeaseSpec(msgspec.Struct, rename="camel"):
 
 
 class _LeaseMeta(msgspec.Struct, rename="camel"):
+    uid: str = ""
     resource_version: str = ""
     annotations: Mapping[str, str] | None = None
 
@@ -96,6 +98,10 @@ class LeaderLease:
         self._metadata = dict(metadata or {})
         self._annotations: Mapping[str, str] = {}
         self._found: Mapping[str, str] = {}
+        self._version = ""
+        """Of the object as this instance wrote it; empty: it must be read before it is written."""
+        self._acquired: str | None = None
+        self._uid = ""
         self._claim: _Claim | None = None
         self._terms = 0
         self._bound = threading.local()
@@ -178,6 +184,8 @@ class LeaderLease:
         """One attempt to claim or renew; returns whether we lead after it. Never raises for the server's behaviour."""
         before = self._pace.monotonic()
         leading = self._claim if self.leads() else None
+        if leading is not None and before - leading.renewed < self._timing.renew_seconds:
+            return True
         try:
             claimed, renewal = self._claimed(leading)
         except Exception as error:
@@ -207,6 +215,10 @@ class LeaderLease:
 
     def _claimed(self, leading: _Claim | None) -> tuple[bool, bool]:
         """Whether we lead, and whether that continues `leading` without anybody else in between."""
+        lasts = self._timing.duration_seconds
+        # Refused if anybody has written since: then it is read.
+        if leading is not None and self._version and self._write("PUT", self._version, self.identity, lasts, self._acquired):
+            return True, True
         lease = self._read()
         if lease is None:
             return self._write("POST", "", self.identity, self._timing.duration_seconds, None), False
@@ -236,8 +248,11 @@ class LeaderLease:
             if error.status == _NOT_FOUND:
                 return None
             raise
-        self._found = lease.metadata.annotations or {}
+        self._take(lease)
         return lease
+
+    def _take(self, lease: _Lease) -> None:
+        self._found, self._acquired, self._uid = lease.metadata.annotations or {}, lease.spec.acquire_time, lease.metadata.uid
 
     def _write(self, method: str, version: str, holder: str, duration: int, acquired: str | None) -> bool:
         """Write with the version that was read; false if somebody was faster."""
@@ -252,16 +267,26 @@ class LeaderLease:
         metadata = {**self._metadata, "name": self._name, "namespace": self._namespace}
         if version:
             metadata["resourceVersion"] = version
+        if method == "PUT" and self._uid:
+            # Or a PUT creates a Lease that was deleted meanwhile.
+            metadata["uid"] = self._uid
         if annotations := {**self._found, **self._annotations}:
             metadata["annotations"] = annotations
         body = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": metadata, "spec": spec}
         path = self._collection if method == "POST" else f"{self._collection}/{self._name}"
+        self._version = ""
         try:
-            self._api.write(method, path, body)
+            answer = self._api.write(method, path, body)
         except ApiError as error:
             # Gone between read and write: somebody was faster. If it cannot be created, its namespace is missing.
             if error.status == _CONFLICT or (error.status == _NOT_FOUND and method == "PUT"):
                 return False
             raise
         self.holder = holder
+        try:
+            written = decode(answer, _Lease)
+        except msgspec.DecodeError:
+            return True
+        self._take(written)
+        self._version = written.metadata.resource_version
         return True

@@ -9,13 +9,16 @@ is alive. When we first see an object, its own time counts, with a minute of tol
 """
 
 import re
+import threading
 from collections.abc import Callable, Iterable
+from functools import partial
 
 import msgspec
 
 from reconciler.cluster.platform_reading import readings
 from reconciler.cluster.workloads.autoscaler import HOME, NAME, has_replicas, runs_autoscaler
 from reconciler.kube.connection.api import Api, ApiError, UnreachableError
+from reconciler.kube.connection.connections import side_by_side
 from reconciler.values.decoding import decode
 from reconciler.values.instant import InstantError, parse_instant
 
@@ -88,16 +91,28 @@ class _Seen(msgspec.Struct, frozen=True):
 
 
 class RivalWatch:
-    """Looks at some namespaces of one or two clusters, at most every ten seconds and before writes. `monotonic` is the clock of
-    ages. `wall_seconds` is compared with the times on objects at first sight. Used by one thread."""
+    """Looks at some namespaces of one or two clusters, at most every `look_seconds` and before writes. `monotonic` is the clock
+    of ages. `wall_seconds` is compared with the times on objects at first sight. Several loops may share it: each look is for all
+    of them. `homes`: it also looks where autoscalers are usually."""
 
     def __init__(
-        self, apis: Iterable[Api], namespaces: Iterable[str], *, monotonic: Callable[[], float], wall_seconds: Callable[[], float]
+        self,
+        apis: Iterable[Api],
+        namespaces: Iterable[str],
+        *,
+        monotonic: Callable[[], float],
+        wall_seconds: Callable[[], float],
+        look_seconds: float = LOOK_SECONDS,
+        homes: bool = True,
     ) -> None:
         self._apis = tuple(apis)
-        self._namespaces = tuple(dict.fromkeys((HOME, *namespaces)))
+        self._look_seconds = look_seconds
+        self._lately_seconds = LATELY_SECONDS + look_seconds - LOOK_SECONDS
+        """A change may be as old as the look before."""
+        self._lock = threading.Lock()
+        self._namespaces = tuple(dict.fromkeys((*((HOME,) if homes else ()), *namespaces)))
         # A platform runs its own autoscaler in its own namespace.
-        of_platforms = (name for reading in readings() for name in reading.autoscaler_namespaces)
+        of_platforms = (name for reading in readings() for name in reading.autoscaler_namespaces) if homes else ()
         self._homes = tuple(dict.fromkeys((*self._namespaces, *of_platforms)))
         self._monotonic = monotonic
         self._wall_seconds = wall_seconds
@@ -110,7 +125,7 @@ class RivalWatch:
     def evidence(self) -> tuple[str, ...]:
         """Sentences, without times in them, that another autoscaler is at work; empty if none is known. If the server cannot be
         asked now, the last answer stays."""
-        return self._evidence(LOOK_SECONDS)
+        return self._evidence(self._look_seconds)
 
     def before_write(self) -> tuple[str, ...]:
         """The same, right before a write, to find an autoscaler that came back meanwhile. Lists of Deployments are not asked more
@@ -118,21 +133,30 @@ class RivalWatch:
         return self._evidence(WRITE_SECONDS)
 
     def _evidence(self, oldest_seconds: float) -> tuple[str, ...]:
-        now = self._monotonic()
-        if self._looked is None or now - self._looked >= oldest_seconds:
-            self._looked = now
-            sentences: dict[str, None] = {}
-            for number, api in enumerate(self._apis):
-                for namespace in self._homes:
-                    sentences |= dict.fromkeys(self._deployments(number, api, namespace, now))
-                for namespace in self._namespaces:
-                    sentences |= dict.fromkeys(self._in(number, api, namespace, now))
-            self._sentences = tuple(sentences)
-        return self._sentences
+        with self._lock:
+            now = self._monotonic()
+            if self._looked is None or now - self._looked >= oldest_seconds:
+                self._looked = now
+                looks = self._looks()
+                found = side_by_side(lambda look: look(now), looks, len(looks))
+                self._sentences = tuple(dict.fromkeys(sentence for sentences in found for sentence in sentences if sentence))
+            return self._sentences
+
+    def _looks(self) -> list[Callable[[float], tuple[str, ...]]]:
+        """One for each request."""
+        looks: list[Callable[[float], tuple[str, ...]]] = []
+        for number, api in enumerate(self._apis):
+            looks += [partial(self._deployments, number, api, namespace) for namespace in self._homes]
+            for namespace in self._namespaces:
+                lease = f"/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases/{NAME}"
+                status = f"/api/v1/namespaces/{namespace}/configmaps/{STATUS}"
+                looks.append(partial(self._look, number, api, lease, partial(_lease_words, namespace)))
+                looks.append(partial(self._look, number, api, status, partial(_status_words, namespace)))
+        return looks
 
     def _deployments(self, number: int, api: Api, namespace: str, now: float) -> tuple[str, ...]:
         key = (number, namespace)
-        if now - self._listed.get(key, -DEPLOYMENTS_SECONDS) < DEPLOYMENTS_SECONDS:
+        if now - self._listed.get(key, float("-inf")) < max(DEPLOYMENTS_SECONDS, self._look_seconds):
             return self._running.get(key, ())
         try:
             deployments = decode(api.get(f"/apis/apps/v1/namespaces/{namespace}/deployments"), _Deployments)
@@ -152,17 +176,8 @@ class RivalWatch:
             self._running[key] = tuple(sentence for sentence in sentences if sentence)
         return self._running.get(key, ())
 
-    def _in(self, number: int, api: Api, namespace: str, now: float) -> tuple[str, ...]:
-        lease = f"/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases/{NAME}"
-        status = f"/api/v1/namespaces/{namespace}/configmaps/{STATUS}"
-        sentences = (
-            self._look(number, api, lease, lambda item: _lease_words(item, namespace), now),
-            self._look(number, api, status, lambda _: f"ConfigMap {namespace}/{STATUS} is being written", now),
-        )
-        return tuple(sentence for sentence in sentences if sentence)
-
-    def _look(self, number: int, api: Api, path: str, words: Callable[[_Object], str], now: float) -> str:
-        """The sentence about one object; empty if it does not exist or is not alive."""
+    def _look(self, number: int, api: Api, path: str, words: Callable[[_Object], str], now: float) -> tuple[str, ...]:
+        """The sentence about one object; none if it does not exist or is not alive."""
         key = (number, path)
         known = self._seen.get(key)
         try:
@@ -170,7 +185,7 @@ class RivalWatch:
         except ApiError as error:
             if error.status in _ABSENT:
                 self._seen.pop(key, None)
-                return ""
+                return ()
         except (UnreachableError, msgspec.DecodeError):
             pass
         else:
@@ -178,12 +193,16 @@ class RivalWatch:
                 left = LATELY_SECONDS - (self._wall_seconds() - _written_seconds(item))
                 known = _Seen(item.metadata.resource_version, now + min(max(left, 0.0), LATELY_SECONDS), words(item))
             elif known.version != item.metadata.resource_version:
-                known = _Seen(item.metadata.resource_version, now + LATELY_SECONDS, words(item))
+                known = _Seen(item.metadata.resource_version, now + self._lately_seconds, words(item))
             self._seen[key] = known
-        return known.sentence if known is not None and known.until > now else ""
+        return (known.sentence,) if known is not None and known.until > now else ()
 
 
-def _lease_words(item: _Object, namespace: str) -> str:
+def _status_words(namespace: str, _: _Object) -> str:
+    return f"ConfigMap {namespace}/{STATUS} is being written"
+
+
+def _lease_words(namespace: str, item: _Object) -> str:
     """Empty for a Lease that its holder has released."""
     return f"Lease {namespace}/{NAME} is renewed by {item.spec.holder_identity}" if item.spec.holder_identity else ""
 

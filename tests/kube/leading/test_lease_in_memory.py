@@ -3,7 +3,7 @@
 import pytest
 
 from reconciler.kube.connection.api import ApiError
-from reconciler.kube.leading.lease import Timing
+from reconciler.kube.leading.lease import LeaderLease, Timing
 from tests.kube.api_server import FakeApiServer, asked
 from tests.kube.leading import test_lease
 
@@ -48,10 +48,47 @@ def test_a_renewal_that_is_refused(status: int, told: str) -> None:
 def test_a_lease_that_goes_between_reading_and_writing() -> None:
     """Somebody was faster: we do not lead, and nothing is told as a fault."""
     server, two = _two()
+    two.second.step()
     two.first.step()
+    two.pace.now += 16
     server.between = server.objects.clear
     assert not two.first.step()
     assert (two.first.message, two.first.term()) == ("", 0)
+
+
+def test_a_renewal_is_one_write() -> None:
+    """Nothing is read while nobody else writes. A write of somebody else is read, and what it says stays."""
+    server, two = _two()
+    two.first.step()
+    server.reads.clear(), server.sent.clear()
+    assert two.first.step()
+    assert ([method for method, _, _ in server.sent], server.reads) == (["PUT"], [])
+    (path,) = server.objects
+    server.write("PATCH", path, {"metadata": {"annotations": {"other": "1"}}})
+    assert two.first.step()
+    assert (len(server.reads), two.first.term(), two.first.annotations) == (1, 1, {"other": "1"})
+
+
+def test_a_renewal_that_is_not_due() -> None:
+    """Steps send nothing before. After one that failed, the next tries again."""
+    server = FakeApiServer()
+    pace = test_lease.ManualPace()
+    timing = Timing(renew_seconds=5)
+    lease = LeaderLease(
+        server, namespace="default", name="n", identity="one", pace=pace, wall_seconds=lambda: 0.0, timing=timing
+    )  # fmt: skip
+    sent = []
+    for second in (0, 2, 4, 6, 8, 10, 11.5):
+        pace.now = second
+        server.away = second == 11.5
+        before = len(server.sent) + len(server.reads)
+        assert lease.step()
+        sent.append(len(server.sent) + len(server.reads) - before)
+    assert sent[:6] == [2, 0, 0, 1, 0, 0]
+    assert sent[6] > 0
+    pace.now, server.away, before = 13, False, len(server.sent)
+    assert lease.step()
+    assert len(server.sent) == before + 1
 
 
 @pytest.mark.parametrize(
