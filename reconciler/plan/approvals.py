@@ -145,9 +145,7 @@ class ApprovalNotSigned(Because, frozen=True, kw_only=True):
     limit: int
     why: str
 
-    def sentence(self) -> str:
-        """How many, what is wrong with the commit, and what to do."""
-        return f"{_count(self.nodes, 'node')} would leave, more than {self.limit} need an approval; it does not count: {self.why}"
+    template = "{nodes:node} would leave, more than {limit} need an approval; it does not count: {why}"
 
 
 class AboveApproval(Because, frozen=True, kw_only=True):
@@ -159,12 +157,10 @@ class AboveApproval(Because, frozen=True, kw_only=True):
     approved_nodes: int
     approved_evictions: int
 
-    def sentence(self) -> str:
-        """Both figures and both ceilings."""
-        return (
-            f"{_count(self.nodes, 'node')} would leave and {_count(self.evictions, 'pod')} would be evicted; "
-            f"the approval covers {_count(self.approved_nodes, 'node')} and {_count(self.approved_evictions, 'eviction')}"
-        )
+    template = (
+        "{nodes:node} would leave and {evictions:pod} would be evicted; "
+        "the approval covers {approved_nodes:node} and {approved_evictions:eviction}"
+    )
 
 
 def read_approvals(message: str) -> tuple[tuple[Approval, ...], tuple[str, ...]]:

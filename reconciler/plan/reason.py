@@ -1,6 +1,5 @@
 """The reason value that plans carry: a stable code, one sentence, the numbers in it."""
 
-import re
 from collections.abc import Mapping
 from functools import cache
 from string import Formatter
@@ -38,6 +37,7 @@ class Because(msgspec.Struct, frozen=True, kw_only=True):
 
     Subclasses set `code` (PascalCase, never renamed once released) and a `template` with `{field}` places, or override `sentence`
     if the words depend on the fields. A place with a noun counts it: `{pods:pod}` is `1 pod` or `2 pods`.
+    A verb agrees with its number in `{pods:fits|fit}`. Of a tuple, the length counts; without a word, its items are listed.
     """
 
     code: ClassVar[str] = ""
@@ -45,9 +45,8 @@ class Because(msgspec.Struct, frozen=True, kw_only=True):
 
     def sentence(self) -> str:
         """The reason in one sentence, without a full stop."""
-        if _counts(self.template):
-            return _COUNTING.vformat(self.template, (), msgspec.structs.asdict(self))
-        return self.template.format(**msgspec.structs.asdict(self))
+        parts = _parts(self.template)
+        return "".join(text + (_words(getattr(self, name), spec) if name else "") for text, name, spec in parts)
 
     def reason(self) -> Reason:
         """The value to put into a plan."""
@@ -65,21 +64,18 @@ class KeepsNode(Because, frozen=True, kw_only=True):
         return Blocker(code=self.code, pod=pod, message=self.sentence(), data=self._data())
 
 
-class _CountingFormatter(Formatter):
-    def format_field(self, value: object, format_spec: str) -> str:
-        if format_spec and isinstance(value, int):
-            return count_text(value, format_spec)
-        return str(value)
-
-
-_COUNTING = _CountingFormatter()
-_COUNTED = re.compile(r"\{\w+:")
-
-
 @cache
-def _counts(template: str) -> bool:
-    """Whether a place of the template counts something. Plans render thousands of sentences, and `str.format` is the fast way."""
-    return _COUNTED.search(template) is not None
+def _parts(template: str) -> tuple[tuple[str, str, str], ...]:
+    """The texts of a template, each with the field and the word of the place that follows."""
+    return tuple((text, name or "", spec or "") for text, name, spec, _ in Formatter().parse(template))
+
+
+def _words(value: object, spec: str) -> str:
+    number = len(value) if isinstance(value, tuple) else value
+    if spec and isinstance(number, int):
+        one, agrees, several = spec.partition("|")
+        return (one if number == 1 else several) if agrees else count_text(number, spec)
+    return ", ".join(value) if isinstance(value, tuple) else str(value)
 
 
 @cache

@@ -223,8 +223,8 @@ class Values:
     def all_below(self, path: str, kind: type[Part]) -> Part:
         """Everything that has a key below a path, in the type of its level (`ScaleDown`), every value decided.
 
-        The target's own options count for each. A number that may be None and that no level sets is no limit. Raises TypeError
-        for any other field below it that has no default.
+        The target's own options count for each. A number that may be None, and that no level sets, does not limit anything.
+        Raises TypeError for any other field below it that has no default.
         """
         decided: dict[str, object] = {}
         for field in fields_below(path):

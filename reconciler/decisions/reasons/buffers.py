@@ -1,7 +1,6 @@
 """Reasons about CapacityBuffers: what becomes of the room that they ask for."""
 
 from reconciler.plan.reason import Because
-from reconciler.values.plural import count_text
 
 
 class BufferFits(Because, frozen=True, kw_only=True):
@@ -20,9 +19,7 @@ class BufferUpcoming(Because, frozen=True, kw_only=True):
     pods: int
     groups: tuple[str, ...]
 
-    def sentence(self) -> str:
-        """How many, and whose nodes."""
-        return f"{count_text(self.pods, 'pod')} would run on nodes of {', '.join(self.groups)} that are on their way"
+    template = "{pods:pod} would run on nodes of {groups} that are on their way"
 
 
 class BufferRequested(Because, frozen=True, kw_only=True):
@@ -32,9 +29,7 @@ class BufferRequested(Because, frozen=True, kw_only=True):
     pods: int
     groups: tuple[str, ...]
 
-    def sentence(self) -> str:
-        """How many, and which groups grow."""
-        return f"{', '.join(self.groups)} {'grows' if len(self.groups) == 1 else 'grow'} for {count_text(self.pods, 'pod')}"
+    template = "{groups} {groups:grows|grow} for {pods:pod}"
 
 
 class BufferShort(Because, frozen=True, kw_only=True):
@@ -62,9 +57,7 @@ class BufferLimited(Because, frozen=True, kw_only=True):
     allowed: int
     quotas: tuple[str, ...]
 
-    def sentence(self) -> str:
-        """What is left, and the quotas."""
-        return f"it asks for {count_text(self.asked, 'pod')}, of which {', '.join(self.quotas)} allow {self.allowed}"
+    template = "it asks for {asked:pod}, of which {quotas} allow {allowed}"
 
 
 class BufferRefused(Because, frozen=True, kw_only=True):

@@ -119,9 +119,7 @@ class MinReplicas(KeepsNode, frozen=True, kw_only=True):
     replicas: int
     least: int
 
-    def sentence(self) -> str:
-        """How many it runs, and how many it needs."""
-        return f"{self.kind} {self.name} has {count_text(self.replicas, 'replica')}, fewer than {self.least}"
+    template = "{kind} {name} has {replicas:replica}, fewer than {least}"
 
 
 class SystemPod(KeepsNode, frozen=True, kw_only=True):
@@ -173,9 +171,7 @@ class SeveralPdbs(KeepsNode, frozen=True, kw_only=True):
     code = "SeveralPdbs"
     budgets: tuple[str, ...]
 
-    def sentence(self) -> str:
-        """The budgets by name."""
-        return f"several PodDisruptionBudgets cover it ({', '.join(self.budgets)}), and the eviction API rejects that"
+    template = "several PodDisruptionBudgets cover it ({budgets}), and the eviction API rejects that"
 
 
 class NotEnoughPdb(KeepsNode, frozen=True, kw_only=True):
@@ -187,6 +183,6 @@ class NotEnoughPdb(KeepsNode, frozen=True, kw_only=True):
     needed: int
 
     def sentence(self) -> str:
-        """How many it allows, and how many are needed."""
+        """How many it allows, and how many are needed. Nearly every node of a cluster may say it."""
         allowed = count_text(self.allowed, "eviction")
         return f"PodDisruptionBudget {self.budget} allows {allowed}, the drain needs {self.needed}"

@@ -4,7 +4,7 @@ from reconciler.decisions.reasons.nodes import moved_text
 from reconciler.plan.approvals import WAITS_FOR_APPROVAL
 from reconciler.plan.reason import Because, KeepsNode
 from reconciler.values.duration import duration_text
-from reconciler.values.plural import count_text
+from reconciler.values.plural import count_text, verb_for
 
 
 class TemplateUnknown(Because, frozen=True, kw_only=True):
@@ -187,7 +187,7 @@ class WaitsForApproval(Because, frozen=True, kw_only=True):
 
     def sentence(self) -> str:
         """How many wait, and what to write."""
-        wait = "1 node waits" if self.waiting == 1 else f"{self.waiting} nodes wait"
+        wait = f"{count_text(self.waiting, 'node')} {verb_for(self.waiting, 'waits', 'wait')}"
         return (
             f"{wait} for an approval: {self.gone} of {self.group} would leave within 24 hours, {self.limit} may; "
             f"to approve, add this trailer to a signed commit, with an end within a day: {self.trailer}"

@@ -56,9 +56,7 @@ class ReplacesOthers(KeepsNode, frozen=True, kw_only=True):
     code = "Replaces"
     nodes: tuple[str, ...]
 
-    def sentence(self) -> str:
-        """Which nodes it replaces."""
-        return f"it replaces {', '.join(self.nodes)}"
+    template = "it replaces {nodes}"
 
 
 class BudgetUsedUp(KeepsNode, frozen=True, kw_only=True):
@@ -114,10 +112,7 @@ class NoPlaceForSome(KeepsNode, frozen=True, kw_only=True):
     pods: int
     of: int
 
-    def sentence(self) -> str:
-        """How many of how many."""
-        verb = "fits" if self.pods == 1 else "fit"
-        return f"{self.pods} of {count_text(self.of, 'pod')} like it {verb} on no other node"
+    template = "{pods} of {of:pod} like it {pods:fits|fit} on no other node"
 
 
 class NodeNotExamined(KeepsNode, frozen=True, kw_only=True):
@@ -196,9 +191,7 @@ class ZoneBudgetUsedUp(KeepsNode, frozen=True, kw_only=True):
     zones: int
     disrupted: str
 
-    def sentence(self) -> str:
-        """The budget as the policy writes it, and where nodes leave."""
-        return f"a budget allows nodes of {count_text(self.zones, 'zone')} to leave at once, and nodes of {self.disrupted} leave"
+    template = "a budget allows nodes of {zones:zone} to leave at once, and nodes of {disrupted} leave"
 
 
 class KeptByWindow(KeepsNode, frozen=True, kw_only=True):
@@ -239,13 +232,7 @@ class NeedsApproval(KeepsNode, frozen=True, kw_only=True):
     gone: int
     limit: int
 
-    def sentence(self) -> str:
-        """How many nodes left, and how many may."""
-        verb = "leaves" if self.gone == 1 else "leave"
-        return (
-            f"{count_text(self.gone, 'node')} of {self.group} {verb} within 24 hours, and {self.limit} may "
-            "without an approval in git"
-        )
+    template = "{gone:node} of {group} {gone:leaves|leave} within 24 hours, and {limit} may without an approval in git"
 
 
 def _alike(pods: int, cpu_milli: int, memory_mib: int, one: str, several: str) -> str:

@@ -70,9 +70,7 @@ class MachinesFailed(Because, frozen=True, kw_only=True):
     count: int
     first: str
 
-    def sentence(self) -> str:
-        """How many, and the first message."""
-        return f"{count_text(self.count, 'machine')} failed or did not register in time; {self.first}"
+    template = "{count:machine} failed or did not register in time; {first}"
 
 
 class MayNotReturn(Because, frozen=True, kw_only=True):
@@ -92,12 +90,10 @@ class Replaced(Because, frozen=True, kw_only=True):
     replicas: int
     since: str
 
-    def sentence(self) -> str:
-        """Which machines, and why they come."""
-        return (
-            f"the target created {count_text(len(self.machines), 'machine')} ({', '.join(self.machines)}) to replace lost nodes: "
-            f"it keeps {count_text(self.replicas, 'replica')}, unchanged since {self.since}"
-        )
+    template = (
+        "the target created {machines:machine} ({machines}) to replace lost nodes: "
+        "it keeps {replicas:replica}, unchanged since {since}"
+    )
 
 
 class RequestCancelled(Because, frozen=True, kw_only=True):
@@ -135,10 +131,7 @@ class RequestsKept(Because, frozen=True, kw_only=True):
     requests: int
     why: str
 
-    def sentence(self) -> str:
-        """How many, why, and what ends it."""
-        stay = "1 failed request stays" if self.requests == 1 else f"{self.requests} failed requests stay"
-        return f"{stay} until this ends: {self.why}"
+    template = "{requests:failed request} {requests:stays|stay} until this ends: {why}"
 
 
 class AskedAnew(Because, frozen=True, kw_only=True):
@@ -149,10 +142,7 @@ class AskedAnew(Because, frozen=True, kw_only=True):
     min: int
     why: str
 
-    def sentence(self) -> str:
-        """What is replaced, why, and why the size stays."""
-        names = ", ".join(self.machines)
-        return f"machine {names} never became a node ({self.why}): requested again, because the minimum is {self.min}"
+    template = "machine {machines} never became a node ({why}): requested again, because the minimum is {min}"
 
 
 class MachinesKept(Because, frozen=True, kw_only=True):

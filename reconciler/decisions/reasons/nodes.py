@@ -52,12 +52,7 @@ class NodeAboveMax(Because, frozen=True, kw_only=True):
     max: int
     pods: int
 
-    def sentence(self) -> str:
-        """The figures."""
-        return (
-            f"the group has {count_text(self.current, 'replica')}, above its maximum {self.max}; "
-            f"{count_text(self.pods, 'pod')} of {self.node} {'fits' if self.pods == 1 else 'fit'} elsewhere"
-        )
+    template = "the group has {current:replica}, above its maximum {max}; {pods:pod} of {node} {pods:fits|fit} elsewhere"
 
 
 class NodeEnding(Because, frozen=True, kw_only=True):
@@ -69,12 +64,7 @@ class NodeEnding(Because, frozen=True, kw_only=True):
     at: str
     pods: int
 
-    def sentence(self) -> str:
-        """What ends, and when."""
-        return (
-            f"the platform ends {self.node} from {self.at} on, with {self.what}; "
-            f"{count_text(self.pods, 'pod')} {'fits' if self.pods == 1 else 'fit'} elsewhere"
-        )
+    template = "the platform ends {node} from {at} on, with {what}; {pods:pod} {pods:fits|fit} elsewhere"
 
 
 class NodeReplaced(Because, frozen=True, kw_only=True):
@@ -86,12 +76,7 @@ class NodeReplaced(Because, frozen=True, kw_only=True):
     pods: int
     saving_per_hour: str
 
-    def sentence(self) -> str:
-        """By which node, and what the whole replacement saves."""
-        return (
-            f"{', '.join(self.by)} replaces {self.node} and takes its {count_text(self.pods, 'pod')}; "
-            f"the replacement saves {self.saving_per_hour}/h"
-        )
+    template = "{by} replaces {node} and takes its {pods:pod}; the replacement saves {saving_per_hour}/h"
 
 
 def moved_text(pods: int, young_pods: int) -> str:
@@ -127,9 +112,7 @@ class NodeReturned(Because, frozen=True, kw_only=True):
     tier: str
     pods: int
 
-    def sentence(self) -> str:
-        """By which node, and the tier."""
-        return f"{', '.join(self.by)} of tier {self.tier} replaces {self.node} and takes its {count_text(self.pods, 'pod')}"
+    template = "{by} of tier {tier} replaces {node} and takes its {pods:pod}"
 
 
 class NodesReturn(Because, frozen=True, kw_only=True):
@@ -166,7 +149,4 @@ class ReplacementsNotExamined(Because, frozen=True, kw_only=True):
     nodes: int
     bound: str
 
-    def sentence(self) -> str:
-        """How many, and the bound."""
-        nodes = "1 node" if self.nodes == 1 else f"{self.nodes} nodes"
-        return f"{nodes} of {self.group} not compared with every group that could replace them: {self.bound}"
+    template = "{nodes:node} of {group} not compared with every group that could replace them: {bound}"

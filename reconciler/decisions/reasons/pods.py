@@ -259,10 +259,7 @@ class AboveReplicas(Because, frozen=True, kw_only=True):
     replicas: int
     pods: int
 
-    def sentence(self) -> str:
-        """Both numbers."""
-        pods, replicas = count_text(self.pods, "pod"), count_text(self.replicas, "replica")
-        return f"{self.controller} has {pods} for {replicas}, and deletes this one"
+    template = "{controller} has {pods:pod} for {replicas:replica}, and deletes this one"
 
 
 class Arriving(Because, frozen=True, kw_only=True):

@@ -20,9 +20,7 @@ class RequestUpcoming(Because, frozen=True, kw_only=True):
     pods: int
     groups: tuple[str, ...]
 
-    def sentence(self) -> str:
-        """How many, and whose nodes."""
-        return f"{count_text(self.pods, 'pod')} would run on nodes of {', '.join(self.groups)} that are on their way"
+    template = "{pods:pod} would run on nodes of {groups} that are on their way"
 
 
 class RequestGrows(Because, frozen=True, kw_only=True):
@@ -32,9 +30,7 @@ class RequestGrows(Because, frozen=True, kw_only=True):
     pods: int
     groups: tuple[str, ...]
 
-    def sentence(self) -> str:
-        """How many, and which groups grow."""
-        return f"{', '.join(self.groups)} {'grows' if len(self.groups) == 1 else 'grow'} for {count_text(self.pods, 'pod')}"
+    template = "{groups} {groups:grows|grow} for {pods:pod}"
 
 
 class GrownForRequest(Because, frozen=True, kw_only=True):
@@ -54,9 +50,7 @@ class RequestArrived(Because, frozen=True, kw_only=True):
     code = "RequestArrived"
     pods: int
 
-    def sentence(self) -> str:
-        """How many."""
-        return f"{count_text(self.pods, 'pod')} of it {'exists' if self.pods == 1 else 'exist'}"
+    template = "{pods:pod} of it {pods:exists|exist}"
 
 
 class RequestShort(Because, frozen=True, kw_only=True):
@@ -158,9 +152,7 @@ class BookingConsumed(Because, frozen=True, kw_only=True):
     code = "BookingConsumed"
     pods: int
 
-    def sentence(self) -> str:
-        """How many."""
-        return f"its {count_text(self.pods, 'pod')} {'runs' if self.pods == 1 else 'run'}"
+    template = "its {pods:pod} {pods:runs|run}"
 
 
 class RequestTooOld(Because, frozen=True, kw_only=True):

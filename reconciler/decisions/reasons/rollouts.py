@@ -74,10 +74,7 @@ class ZoneNotKnown(Because, frozen=True, kw_only=True):
     nodes: int
     zones: tuple[str, ...]
 
-    def sentence(self) -> str:
-        """How many nodes, and the possible zones."""
-        zones = ", ".join(self.zones)
-        return f"the platform chooses the zone of {count_text(self.nodes, 'new node')} of {self.group} among {zones}"
+    template = "the platform chooses the zone of {nodes:new node} of {group} among {zones}"
 
 
 class PodsPending(Because, frozen=True, kw_only=True):
@@ -86,7 +83,4 @@ class PodsPending(Because, frozen=True, kw_only=True):
     code = "PodsPending"
     pods: int
 
-    def sentence(self) -> str:
-        """How many, and what that means."""
-        verb = "waits" if self.pods == 1 else "wait"
-        return f"{count_text(self.pods, 'pod')} {verb} for a node and may take other places than this prediction assumes"
+    template = "{pods:pod} {pods:waits|wait} for a node and may take other places than this prediction assumes"

@@ -17,9 +17,7 @@ class BelowMin(Because, frozen=True, kw_only=True):
     current: int
     min: int
 
-    def sentence(self) -> str:
-        """The size and the bound."""
-        return f"{count_text(self.current, 'replica')} {'is' if self.current == 1 else 'are'} below the minimum {self.min}"
+    template = "{current:replica} {current:is|are} below the minimum {min}"
 
 
 class MinNotReached(Because, frozen=True, kw_only=True):
@@ -40,9 +38,7 @@ class AboveMax(Because, frozen=True, kw_only=True):
     current: int
     max: int
 
-    def sentence(self) -> str:
-        """The size and the bound."""
-        return f"{count_text(self.current, 'replica')} {'is' if self.current == 1 else 'are'} above the maximum {self.max}"
+    template = "{current:replica} {current:is|are} above the maximum {max}"
 
 
 class PlatformBound(Because, frozen=True, kw_only=True):
@@ -96,12 +92,9 @@ class GrownForShare(Because, frozen=True, kw_only=True):
     percent: int
     instead: str
 
-    def sentence(self) -> str:
-        """How many nodes, the other tier, and the share."""
-        return (
-            f"{count_text(self.nodes, 'new node')} {'is' if self.nodes == 1 else 'are'} of tier {self.tier} instead of "
-            f"{self.instead}: at least {self.percent}% of all nodes are of tier {self.tier}"
-        )
+    template = (
+        "{nodes:new node} {nodes:is|are} of tier {tier} instead of {instead}: at least {percent}% of all nodes are of tier {tier}"
+    )
 
 
 class ShareNotReached(Because, frozen=True, kw_only=True):
@@ -268,10 +261,7 @@ class RoomBeforeEnd(Because, frozen=True, kw_only=True):
     what: str
     at: str
 
-    def sentence(self) -> str:
-        """The nodes, the pods, and when their nodes end."""
-        nodes = count_text(self.nodes, "new node")
-        return f"{nodes} for {count_text(self.pods, 'pod')} whose node the platform ends from {self.at} on, with {self.what}"
+    template = "{nodes:new node} for {pods:pod} whose node the platform ends from {at} on, with {what}"
 
 
 class ZoneShiftedAway(Because, frozen=True, kw_only=True):
@@ -378,9 +368,7 @@ class GrownWhole(Because, frozen=True, kw_only=True):
     needed: int
     max: int
 
-    def sentence(self) -> str:
-        """What is needed, what is added, and why."""
-        return f"{count_text(self.nodes, 'node')} where {self.needed} would do: it only grows to its maximum {self.max} at once"
+    template = "{nodes:node} where {needed} would do: it only grows to its maximum {max} at once"
 
 
 class PaceReached(Because, frozen=True, kw_only=True):
