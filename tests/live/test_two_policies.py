@@ -1,5 +1,8 @@
 """Two policies that both have a group on one MachineDeployment, each by a loop of its own: only one of them writes."""
 
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 from reconciler.control.turn.loop import LoopReport
@@ -7,6 +10,8 @@ from reconciler.plan.plan import OwnerState
 from reconciler.policy.documents import NodeGroup
 from tests.live.own_loop import OwnLoop, done, group
 from tests.live.ownership import NO_NODES
+from tests.live.run_cluster import all_bound, pods, replicas
+from tests.live.run_cluster import group as shaped_group
 from tests.testbed.api import Object
 from tests.testbed.cluster_documents import Group
 from tests.testbed.control_plane import ControlPlane
@@ -101,3 +106,34 @@ def test_a_renamed_policy_takes_its_targets_over(new_cluster: NewCluster, contro
         assert _state(cluster, items["g"]) == (2, "after")
         assert loop.settled("h").owner.by == "policy elsewhere"
         assert _state(cluster, items["h"]) == (0, "elsewhere")
+
+
+def test_one_pod_gets_one_node(new_cluster: NewCluster, control_plane: ControlPlane) -> None:
+    """Each policy has a group with room for the pod, and both decide at the same time, again and again. One of them alone adds a
+    node, on which the pod runs."""
+    cluster = new_cluster()
+    names = ("first", "second")
+    for name in names:
+        shaped_group(cluster, name)
+    pods(cluster, "web", 1, "2")
+
+    def sizes() -> dict[str, int]:
+        return {name: replicas(cluster, name) for name in names}
+
+    with (
+        OwnLoop(control_plane, cluster.namespace, group(names[0], cluster.namespace), marking=names[0], claiming=True) as first,
+        OwnLoop(control_plane, cluster.namespace, group(names[1], cluster.namespace), marking=names[1], claiming=True) as second,
+        ThreadPoolExecutor(2) as pool,
+    ):
+        loops = {"first": first, "second": second}
+        for ended in [pool.submit(_turns_after_purchase, loop, name, sizes) for name, loop in loops.items()]:
+            ended.result()
+        assert sorted(sizes().values()) == [0, 1]
+        all_bound(cluster, 1)
+        first.settled("first"), second.settled("second")
+    assert sorted(sizes().values()) == [0, 1]
+
+
+def _turns_after_purchase(loop: OwnLoop, name: str, sizes: Callable[[], dict[str, int]]) -> None:
+    loop.until(lambda _: any(sizes().values()), "a purchase")
+    loop.settled(name)

@@ -25,8 +25,9 @@ if TYPE_CHECKING:
 
 FRESH_SECONDS = 10.0
 """So long an answer of the policy's source counts for all clusters."""
-LOOK_SECONDS = 120.0
-"""So often a loop at rest looks for other autoscalers and policies on the management cluster. It looks before each write, too."""
+LOOK_SECONDS = 300.0
+"""So often a loop looks for other autoscalers and policies on the management cluster where none was. It looks before each write,
+too."""
 MOST_OBJECTS = 200_000
 """Of each kind that one cluster may take memory for, in a process that others share. SOURCE: Kubernetes is tested up to 150,000
 pods in a cluster."""
@@ -193,8 +194,8 @@ class _Fleet:
 
 
 def fleet_timing(lease_seconds: int) -> "Timing":
-    """There are many Leases: each is renewed after a third of its time, and after a failure as often as a single one."""
-    return msgspec.structs.replace(timing(lease_seconds), renew_seconds=lease_seconds / 3)
+    """There are many Leases: each is renewed after a third of its time."""
+    return msgspec.structs.replace(timing(lease_seconds), retry_seconds=lease_seconds / 6, renew_seconds=lease_seconds / 3)
 
 
 def _owners(environment: Mapping[str, str]) -> tuple[Mapping[str, object], ...]:

@@ -136,8 +136,8 @@ class LiveProcess:
     `lease` is one that somebody else renews, who calls `lease_stepped` (None: this process claims one and renews it). `targets`
     makes the streams of the management cluster where several processes share them. `turned` is given every report.
     `drive` drives the streams of the workload cluster (None: each has a thread). `neighbours`
-    returns all clusters of the fleet that this cluster is in. `rivals` looks for other autoscalers where loops that share it have
-    the same management cluster; of that, this one then looks at its own namespaces alone.
+    returns all clusters of the fleet that this cluster is in. `rivals` looks for other autoscalers on a management cluster that
+    several loops share. This loop then looks there at its own namespaces alone.
 
     A process that loses the Lease stays. Its view is in sync, so that it takes over within one iteration when it leads again. It
     then uses nothing that it knew as the leader. It reads memory and policy again; drains are marked on the nodes.

@@ -95,7 +95,7 @@ class OtherPolicies:
         saves: Callable[[], int] = lambda: 0,
         look_seconds: float = LOOK_SECONDS,
     ) -> None:
-        """A look of `known` counts for `look_seconds`."""
+        """A look of `known` counts for `look_seconds`, and for ten while another policy has claims."""
         self._look_seconds = look_seconds
         self._api = api
         self._namespace = namespace
@@ -117,7 +117,8 @@ class OtherPolicies:
 
     def known(self) -> tuple[PolicyClaim, ...]:
         """What was found by the last look; what cannot be asked at present is as it was."""
-        if self._looked is None or self._monotonic() - self._looked[0] >= self._look_seconds:
+        counts_seconds = LOOK_SECONDS if self._claims else self._look_seconds
+        if self._looked is None or self._monotonic() - self._looked[0] >= counts_seconds:
             try:
                 self._look()
             except (ApiError, UnreachableError):
@@ -194,8 +195,7 @@ class OtherPolicies:
         version, holder = lease.metadata.resource_version, lease.spec.holder_identity or ""
         if version == known.version:
             return known
-        # A change may be as old as the look before.
-        lasts = max(float(lease.spec.lease_duration_seconds or 0), LATELY_SECONDS) + self._look_seconds - LOOK_SECONDS
+        lasts = max(float(lease.spec.lease_duration_seconds or 0), LATELY_SECONDS)
         if not known.version:
             age = self._wall_seconds() - _seconds(lease.spec.renew_time or "")
             return _Renewed(version, holder, self._monotonic() + min(max(lasts - age, 0.0), lasts))

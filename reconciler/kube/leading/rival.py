@@ -91,9 +91,10 @@ class _Seen(msgspec.Struct, frozen=True):
 
 
 class RivalWatch:
-    """Looks at some namespaces of one or two clusters, at most every `look_seconds` and before writes. `monotonic` is the clock
-    of ages. `wall_seconds` is compared with the times on objects at first sight. Several loops may share it: each look is for all
-    of them. `homes`: it also looks where autoscalers are usually."""
+    """Looks at some namespaces of one or two clusters, at most every `look_seconds`, every ten seconds while another autoscaler
+    works there, and before writes. `monotonic` is the clock of ages. `wall_seconds` is compared with the times on objects at
+    first sight. Several loops may share it: each look is for all of them. `homes`: it also looks where autoscalers are usually.
+    """
 
     def __init__(
         self,
@@ -107,8 +108,7 @@ class RivalWatch:
     ) -> None:
         self._apis = tuple(apis)
         self._look_seconds = look_seconds
-        self._lately_seconds = LATELY_SECONDS + look_seconds - LOOK_SECONDS
-        """A change may be as old as the look before."""
+        self._lately_seconds = LATELY_SECONDS
         self._lock = threading.Lock()
         self._namespaces = tuple(dict.fromkeys((*((HOME,) if homes else ()), *namespaces)))
         # A platform runs its own autoscaler in its own namespace.
@@ -125,7 +125,7 @@ class RivalWatch:
     def evidence(self) -> tuple[str, ...]:
         """Sentences, without times in them, that another autoscaler is at work; empty if none is known. If the server cannot be
         asked now, the last answer stays."""
-        return self._evidence(self._look_seconds)
+        return self._evidence(LOOK_SECONDS if self._sentences else self._look_seconds)
 
     def before_write(self) -> tuple[str, ...]:
         """The same, right before a write, to find an autoscaler that came back meanwhile. Lists of Deployments are not asked more
@@ -136,6 +136,8 @@ class RivalWatch:
         with self._lock:
             now = self._monotonic()
             if self._looked is None or now - self._looked >= oldest_seconds:
+                # A change may be as old as the look before.
+                self._lately_seconds = LATELY_SECONDS + max(now - (self._looked or now) - LOOK_SECONDS, 0)
                 self._looked = now
                 looks = self._looks()
                 found = side_by_side(lambda look: look(now), looks, len(looks))

@@ -6,10 +6,15 @@ their own (`tests.testbed.stub_clusters`): 50 nodes and 750 bound pods each, lis
 
 import argparse
 import base64
+import os
+import signal
 import statistics
 import sys
 import tempfile
 import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from tests.benchmarks.live import fill, objects
@@ -29,6 +34,7 @@ _AUTOSCALER_MIB = 61
 """An idle Cluster Autoscaler. SOURCE: measured by `tests/benchmarks/live/comparison.py`."""
 _SLOWED_BOUND_PERCENT = 10
 _MEMORY_BOUND_MIB, _CORE_BOUND, _ASKED_CLUSTERS = 600, 0.5, 100
+_REQUESTS_BOUND, _AGAIN_BOUND_SECONDS = 0.2, 30
 POLICY = """\
 apiVersion: reconciler.dev/v1alpha1
 kind: NodeGroupPolicy
@@ -44,10 +50,14 @@ def main(arguments: list[str]) -> int:
     """Measure and print; 1: a figure is above its bound."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--clusters", type=int, default=100)
+    parser.add_argument("--instances", type=int, default=1, help="processes that share the clusters; one of several is killed")
     parser.add_argument("--seconds", type=int, default=120, help="how long the steady loops are watched")
     given = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory() as directory, running_control_plane() as plane:
-        figures = measured(plane, Path(directory), given.clusters, given.seconds)
+        if given.instances > 1:
+            figures = shared(plane, Path(directory), given.clusters, given.seconds, given.instances)
+        else:
+            figures = measured(plane, Path(directory), given.clusters, given.seconds)
     for figure in figures:
         print(figure.line(1.0))
     return 1 if any(figure.missed for figure in figures) else 0
@@ -56,14 +66,8 @@ def main(arguments: list[str]) -> int:
 def measured(plane: ControlPlane, directory: Path, count: int, seconds: int) -> list[Figure]:
     """The figures of `count` clusters."""
     names = [f"cluster-{number:03d}" for number in range(count)]
-    content = workload()
-    (directory / "stub").mkdir()
-    policies = directory / "policies"
-    policies.mkdir()
-    (policies / "fleet.yaml").write_text(POLICY)
-    with StubClusters(directory / "stub", [StubCluster(name=name, objects=content) for name in names]) as stub:
-        with step(f"{count} clusters on the management cluster"):
-            fill_management(plane, names, stub)
+    policies = _policies(directory)
+    with _filled(plane, directory, names) as stub:
         scope = ("--fleet", f"--namespace={_HOME}", f"--period={PERIOD_SECONDS}")
         began = time.monotonic()
         with Reconciler(user(plane, "bench-fleet"), policies, *scope, environment={"POD_NAME": "bench"}) as running:
@@ -94,6 +98,83 @@ def measured(plane: ControlPlane, directory: Path, count: int, seconds: int) -> 
         Figure(name=f"cores, {count} clusters", value=1000 * cores, bound=1000 * _CORE_BOUND if asked else None, unit="milli"),
         Figure(name=f"{count} idle Cluster Autoscalers", value=float(_AUTOSCALER_MIB * count), unit="MiB"),
     ]
+
+
+def shared(plane: ControlPlane, directory: Path, count: int, seconds: int, instances: int) -> list[Figure]:
+    """The figures of `count` clusters that several instances share, the last of which is killed at the end."""
+    names = [f"cluster-{number:03d}" for number in range(count)]
+    policies = _policies(directory)
+    scope = ("--fleet", f"--namespace={_HOME}", f"--period={PERIOD_SECONDS}")
+    users = [f"bench-fleet-{number}" for number in range(instances)]
+    with _filled(plane, directory, names), ExitStack() as stack:
+        running = [
+            stack.enter_context(Reconciler(user(plane, name), policies, *scope, environment={"POD_NAME": name})) for name in users
+        ]
+        began = time.monotonic()
+        _decided_again(running, [{} for _ in running], count, 900)
+        print(f"{count} clusters decided by {instances} instances after {time.monotonic() - began:.0f} s")
+        time.sleep(6 * PERIOD_SECONDS)
+        cpu, asked, at = [one.processor_seconds() for one in running], _asked(plane, users), time.monotonic()
+        time.sleep(seconds)
+        passed = time.monotonic() - at
+        cores = [(one.processor_seconds() - before) / passed for one, before in zip(running, cpu, strict=True)]
+        requests = _asked(plane, users) - asked
+        memory = [one.peak_kib() / 1024 for one in running]
+        print("requests to the management cluster: " + ", ".join(f"{what} {times}" for what, times in requests.most_common(12)))
+        *survivors, victim = running
+        before, killed = [turns_of(one) for one in survivors], time.monotonic()
+        victim.signal(signal.SIGKILL)
+        _decided_again(survivors, before, count, 300)
+        again = time.monotonic() - killed
+    load = " ".join(f"{one:.1f}" for one in os.getloadavg())
+    print(f"load average {load}; memory {memory} MiB; cores {cores}")
+    per_second = 1000 * requests.total() / passed / count
+    return [
+        Figure(name=f"peak memory (VmHWM), largest of {instances}", value=max(memory), bound=_MEMORY_BOUND_MIB, unit="MiB"),
+        Figure(name=f"cores, busiest of {instances}", value=1000 * max(cores), bound=1000 * _CORE_BOUND, unit="milli"),
+        Figure(name="requests per cluster", value=per_second, bound=1000 * _REQUESTS_BOUND, unit="mHz"),
+        Figure(name="decided again after a kill", value=again, bound=_AGAIN_BOUND_SECONDS),
+    ]
+
+
+def _decided_again(running: list[Reconciler], before: list[dict[str, int]], count: int, patience_seconds: float) -> None:
+    """Wait until each cluster was decided by some instance since it had made these turns."""
+    deadline = time.monotonic() + patience_seconds
+    while True:
+        done = {
+            name
+            for one, turns in zip(running, before, strict=True)
+            for name, made in turns_of(one).items()
+            if made > turns.get(name, 0)
+        }
+        if len(done) >= count:
+            return
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"{len(done)} of {count} clusters were decided: {running[0].lines[-5:]}")
+        time.sleep(0.5)
+
+
+def _asked(plane: ControlPlane, users: list[str]) -> Counter[str]:
+    """The requests of these users until now, by what they are."""
+    found = (one for name in users for one in plane.audit(name, mutating=False))
+    return Counter(f"{one.verb} {one.resource}" for one in found)
+
+
+def _policies(directory: Path) -> Path:
+    policies = directory / "policies"
+    policies.mkdir()
+    (policies / "fleet.yaml").write_text(POLICY)
+    return policies
+
+
+@contextmanager
+def _filled(plane: ControlPlane, directory: Path, names: list[str]) -> Iterator[StubClusters]:
+    content = workload()
+    (directory / "stub").mkdir()
+    with StubClusters(directory / "stub", [StubCluster(name=name, objects=content) for name in names]) as stub:
+        with step(f"{len(names)} clusters on the management cluster"):
+            fill_management(plane, names, stub)
+        yield stub
 
 
 def slowed_by_one(running: Reconciler, stub: StubClusters, names: list[str], seconds: int, before: float) -> float:
