@@ -175,6 +175,15 @@ class RolloutPace(msgspec.Struct, frozen=True, order=True, kw_only=True):
     origin: str = ""
 
 
+class SizeChange(msgspec.Struct, frozen=True, order=True, kw_only=True):
+    """A change of the size that the platform has recorded: what asked for it, in the platform's words."""
+
+    at_seconds: int
+    before: int
+    to: int
+    by: str
+
+
 class TargetFacts(msgspec.Struct, frozen=True, kw_only=True):
     """One target as read. `replicas` is None if the object has none (a problem names it).
 
@@ -187,6 +196,8 @@ class TargetFacts(msgspec.Struct, frozen=True, kw_only=True):
     `launch_failure` is why missing machines will not come. `rooms` limit how many more machines are available. `reserved` is
     what is free of capacity that is paid for anyway and that new machines take first. `endings` are when the platform ends
     machines, and `zone_shifts` the zones that work is moved away from.
+
+    `last_change` is the newest change of the size that the platform has recorded (None: it has recorded none, or was not asked).
 
     `writers` size the target by other means than a field. `unseen` is the evidence of such writers that was not captured (empty:
     all was).
@@ -228,6 +239,7 @@ class TargetFacts(msgspec.Struct, frozen=True, kw_only=True):
     reserved: tuple[SharedRoom, ...] = ()
     endings: tuple[Ending, ...] = ()
     zone_shifts: tuple[ZoneShift, ...] = ()
+    last_change: SizeChange | None = None
     writers: tuple[OtherWriter, ...] = ()
     unseen: str = ""
     cautions: tuple[Caution, ...] = ()

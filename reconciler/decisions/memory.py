@@ -139,7 +139,8 @@ class Pledge(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 class Came(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """What a target was asked for, the first of it at `asked_seconds`, and the machines that `came` since, by zone. `nodes` and
-    `zones` as in `Pledge`; without nodes, nothing is awaited any more."""
+    `zones` as in `Pledge`; without nodes, nothing is awaited any more. `template` is empty once the target has another one than
+    then."""
 
     asked_seconds: UnixSeconds
     nodes: int = 0

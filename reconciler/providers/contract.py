@@ -1,8 +1,8 @@
 """What the loop asks of the owner of the targets: the same contract for the simulated cluster and for real ones."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
-from typing import Protocol, runtime_checkable
+from typing import Protocol, TypeVar, runtime_checkable
 
 import msgspec
 
@@ -131,8 +131,16 @@ class TargetProvider(Protocol):
 class Finishing(Protocol):
     """A `TargetProvider` whose writes leave something on the target until the platform has acted."""
 
-    def finish(self, facts: TargetFacts, now_seconds: int) -> None:
-        """Remove it once that is due. Nothing is asked if there is nothing to remove. Raises only what the guard raises."""
+    def finish(self, targets: Sequence[TargetFacts], now_seconds: int) -> None:
+        """Remove it where that is due. Nothing is asked if there is nothing to remove. Raises only what the guard raises."""
+
+
+@runtime_checkable
+class WritesTogether(Protocol):
+    """A `TargetProvider` that writes several targets side by side, in threads, and reads them with few calls."""
+
+    def expect(self, targets: Sequence[TargetRef]) -> None:
+        """These targets are judged and written next."""
 
 
 @runtime_checkable
@@ -205,6 +213,17 @@ class ClusterPort(Protocol):
     def continue_removals(self) -> tuple[RemovalProgress, ...]:
         """Take the next step of every removal whose node has our taint, also those of an earlier process, and return how far each
         is. A finished or failed one is reported once. The taint on the node is the only state needed."""
+
+
+_Answer = TypeVar("_Answer")
+
+
+@runtime_checkable
+class SeveralAtOnce(Protocol):
+    """A `ClusterPort` whose platforms may write several targets side by side."""
+
+    def together(self, targets: Sequence[TargetRef], write: Callable[[int], _Answer]) -> Sequence[_Answer]:
+        """Call `write` with the position of each target, and return the results in their order. `write` does not raise."""
 
 
 class ViewUnavailableError(Exception):

@@ -28,6 +28,7 @@ from tests.aws.service.server import Service
 from tests.aws.service.state import Group, Instance
 from tests.aws.test_asking import Clock
 from tests.aws.test_loop import Cluster
+from tests.aws.virtual_world import one_by_one
 from tests.aws.writes import client, workers
 from tests.kube.api_server import FakeApiServer
 
@@ -98,7 +99,7 @@ class Member(Cluster):
         holders = TargetHolders(account.api, HOME, cluster.title, {})  # type: ignore[arg-type]
         self.port = LivePort(
             self, self.now, self, {AUTO_SCALING_GROUP: provider}, self, "fleet", lambda _: marks, fleet=self.place,
-            holders=holders,
+            holders=holders, several=one_by_one,
         )  # fmt: skip
         self.loop = ControlLoop(self.port, self, InMemoryStore())
         self.reports: list[LoopReport] = []

@@ -173,7 +173,7 @@ def test_what_moves_is_asked_often(service: Service) -> None:
         parameters.get("AutoScalingGroupNames") for action, parameters in service.account.calls[before:] if "Groups" in action
     ]
     assert asked == [["g007"]]
-    for _ in range(4):
+    for _ in range(8):
         polled.turn()
     assert [one.phase for one in polled.world().machines if one.target.name == "g007"] == ["InService", "InService"]
     assert not polled.turn()

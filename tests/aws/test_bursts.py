@@ -1,15 +1,26 @@
 """Many groups that are asked at once and have nothing to give: how many calls that costs until the pods have nodes elsewhere."""
 
+import threading
+from bisect import bisect_left
 from collections import Counter
 from typing import Any
 
+import pytest
+
+from reconciler.cluster.target import TargetRef
+from reconciler.control.live.live_port import LivePort
+from reconciler.platforms.aws.kinds import AUTO_SCALING_GROUP
+from reconciler.platforms.aws.writing.accounts import Accounts
 from reconciler.platforms.aws.writing.beside_groups import TOGETHER_SECONDS, BesideGroups
-from tests.aws.documents import REGION, TEMPLATE
+from reconciler.platforms.aws.writing.calls import Bucket
+from reconciler.platforms.aws.writing.provider import AwsProvider
+from tests.aws.documents import REGION, TEMPLATE, group
 from tests.aws.scripted import Scripted
 from tests.aws.service.server import Service
 from tests.aws.test_asking import Clock
 from tests.aws.test_loop import Loop, told
-from tests.aws.writes import workers
+from tests.aws.virtual_world import VirtualWorld, group_policy, policy_text
+from tests.aws.writes import bound_by, workers
 from tests.cluster.objects import container, pod
 
 GROUPS = 12
@@ -67,20 +78,126 @@ def test_twelve_groups_without_stock(service: Service) -> None:
         seconds += 4
     calls = Counter(action for action, _ in service.account.calls)
     assert loop.groups["general"].desired == GROUPS, told(report)
-    # 12 groups grow, and the one with stock grows: 13 writes. Before each, the group and its instance refreshes are read, and a
-    # tag tells of it. Around groups: policies and schedules, and the lists of a few iterations.
+    # 12 groups grow, and the one with stock grows: 13 writes. Before each, its instance refreshes are read, and a tag is written.
+    # Groups, policies and schedules are read together. The rest is of a few iterations.
     assert calls["SetDesiredCapacity"] == 13
-    assert calls["DescribePolicies"] == calls["DescribeScheduledActions"] <= 6
-    assert sum(calls.values()) <= 13 * 4 + 12 + 12, calls
+    assert calls["DescribePolicies"] == calls["DescribeScheduledActions"] <= 3
+    assert sum(calls.values()) <= 13 * 3 + 16, calls
     assert seconds <= 12
-    # What was asked for in vain is taken back a minute after it was asked for: 12 writes, each after two reads of the group.
+    # What was asked for in vain is taken back from a minute after it was asked for on, when AWS is asked for little else.
     service.account.calls.clear()
-    for _ in range(20):
+    for _ in range(40):
         loop.turn(4)
     assert sum(group.desired for name, group in loop.groups.items() if name != "general") == 0
     calls = Counter(action for action, _ in service.account.calls)
     assert calls["SetDesiredCapacity"] == 12
-    assert calls["DescribeAutoScalingGroups"] <= 2 * 12 + 20, calls
+    # One more read of each group, few of all together, and one for each iteration.
+    assert calls["DescribeAutoScalingGroups"] <= 12 + 8 + 40, calls
+
+
+def storm(there: int) -> VirtualWorld:
+    """Twelve groups of as many instances with a pod each. One more pod of each waits, and only the next tier has stock."""
+    labels = [f"n{number}" for number in range(GROUPS)]
+    groups = [
+        workers(
+            f"spot-{number:02}", desired=there, max_size=5, tags={f"{TEMPLATE}label/n{number}": "a"}, instance_type="m5.xlarge"
+        )
+        for number in range(GROUPS)
+    ]
+    groups.append(workers("general", desired=0, tags={f"{TEMPLATE}label/{label}": "a" for label in labels}))
+    policies = [group_policy(group.name, tier="spot" if group.name.startswith("spot") else "general") for group in groups]
+    world = VirtualWorld(policy_text(*policies, tiers="spot general"), *groups)
+    world.account.stock[f"{REGION}a", "m5.xlarge"] = 0
+    for label in labels:
+        world.add_pods(f"there-{label}", there, "3", nodeSelector={label: "a"})
+    world.run(180)
+    assert world.waiting == []
+    for label in labels:
+        world.add_pods(f"more-{label}", 1, nodeSelector={label: "a"})
+    return world
+
+
+@pytest.mark.parametrize(("there", "seconds", "lag"), [(0, 2, 0), (1, 10, 0), (1, 10, 10)])
+def test_sixty_calls_in_any_minute(there: int, seconds: float, lag: float) -> None:
+    """All pods have nodes elsewhere within a minute of the first report of a failure, and all is taken back within minutes."""
+    world = storm(there)
+    world.interval_seconds = seconds
+    if lag:
+        world.service.latency, world.service.lag = (lambda: 0.3), (lambda: lag)
+    calls: list[float] = []
+    world.account.before.append(lambda _action, _parameters: calls.append(world.account.now))
+    failed = served = 0.0
+    for _ in range(50):
+        world.run(10)
+        if not failed and any(one["StatusCode"] == "Failed" for one in world.account.activities):
+            failed = world.account.now
+        if not served and world.groups["general"].desired == GROUPS:
+            served = world.account.now
+    most = max(bisect_left(calls, at + 60) - number for number, at in enumerate(calls))
+    assert most <= 60
+    assert failed
+    assert 0 < served <= failed + 60
+    assert world.sizes() == {**{f"spot-{number:02}": there for number in range(GROUPS)}, "general": GROUPS}
+    assert not any(one.protected for group in world.groups.values() for one in group.counted)
+
+
+def test_groups_are_written_side_by_side() -> None:
+    """Eight writes are under way at once: each of them waits for the others, so that one after the other would fail."""
+    together = threading.Barrier(8)
+    names = [f"g{number}" for number in range(8)]
+    items = {name: group(name, MaxSize=5) for name in names}
+
+    def sized(**_: Any) -> dict[str, Any]:
+        together.wait(60)
+        return {}
+
+    aws = Scripted(
+        DescribeAutoScalingGroups=lambda **asked: {"AutoScalingGroups": [items[one] for one in asked["AutoScalingGroupNames"]]},
+        SetDesiredCapacity=sized,
+    )
+    accounts = Accounts(lambda _region, _role: aws)
+    provider = AwsProvider(accounts)
+    targets = [TargetRef(kind=AUTO_SCALING_GROUP, region=REGION, name=name) for name in names]
+    bounds = [bound_by(aws, target) for target in targets]
+    aws.told()
+    port = LivePort(None, lambda: 0, None, {AUTO_SCALING_GROUP: provider}, None, "prod")  # type: ignore[arg-type]
+    results = port.together(targets, lambda number: port.resize(targets[number], 1, bounds[number]))
+    assert [result.code for result in results] == [""] * 8
+    asked = [parameters for action, parameters in aws.told() if action == "DescribeAutoScalingGroups"]
+    assert [sorted(parameters["AutoScalingGroupNames"]) for parameters in asked] == [names]
+
+
+def test_what_is_read_together_counts_for_one_write() -> None:
+    """And for five seconds; a group that is gone is gone."""
+    clock = Clock()
+    aws = Scripted(
+        DescribeAutoScalingGroups=lambda **asked: {
+            "AutoScalingGroups": [{"AutoScalingGroupName": name} for name in asked["AutoScalingGroupNames"] if name != "gone"]
+        }
+    )
+    around = BesideGroups(clock)
+    around.expect(["a", "gone", "b", "c"])
+    assert [around.described(aws, name)[0] is not None for name in ("b", "gone", "a")] == [True, False, True]
+    assert [parameters["AutoScalingGroupNames"] for _, parameters in aws.told()] == [["b", "a", "gone", "c"]]
+    around.described(aws, "b")
+    clock.seconds += TOGETHER_SECONDS
+    around.described(aws, "c")
+    assert [parameters["AutoScalingGroupNames"] for _, parameters in aws.told()] == [["b"], ["c"]]
+
+
+def test_what_can_wait_waits_for_half_a_minute_at_most() -> None:
+    clock = Clock()
+    bucket = Bucket(monotonic=clock, sleep=clock.sleep)
+    assert [bucket.spare(5) for _ in range(11)] == [True] * 10 + [False]
+    clock.seconds += 10
+    for _ in range(48):
+        bucket.take()
+    began = clock.seconds
+    assert not bucket.spare(5)
+    clock.seconds = began + 30
+    assert [bucket.spare(5), bucket.spare(5)] == [True, False]
+    clock.seconds = began + 60
+    assert bucket.spare(5)
 
 
 def test_what_is_listed_for_all_is_not_kept() -> None:

@@ -32,7 +32,7 @@ def finished(service: Service, group: Group, writer: Writer) -> None:
         service.advance(31)
         reading = read(writer.accounts.of(group.region, ""), ref(group))
         assert reading is not None
-        writer.provider.finish(reading.facts, int(service.account.now))
+        writer.provider.finish((reading.facts,), int(service.account.now))
 
 
 def test_requests_without_instance(service: Service) -> None:

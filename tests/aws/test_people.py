@@ -2,7 +2,11 @@
 
 import pytest
 
+from reconciler.cluster.target import SizeChange
 from reconciler.plan.plan import OwnerState
+from reconciler.platforms.aws.facts.activities import last_change
+from reconciler.platforms.aws.facts.wire import ScalingActivity
+from reconciler.values.instant import instant_text, parse_instant
 from tests.aws.documents import REGION
 from tests.aws.service import writing
 from tests.aws.virtual_world import VirtualWorld, group_policy, policy_text
@@ -69,3 +73,39 @@ def test_our_own_writes_hold_nothing() -> None:
         world.remove_pods(f"web-{number - 1}")
     states = {line.owner.state for report in world.reports if report.plan is not None for line in report.plan.groups}
     assert states == {OwnerState.OURS}
+
+
+def test_what_auto_scaling_recorded_of_it_is_told() -> None:
+    """Activities are read while instances are missing, and their cause has the change."""
+    world = three_pods(ours=True)
+    world.account.stock[f"{REGION}a", "m5.large"] = 0
+    world.account.calls.clear()
+    at_the_console(world, 5)
+    written = instant_text(world.now())
+    world.run(2 * MINUTE)
+    plan = world.reports[-1].plan
+    assert plan is not None
+    recorded = f"the platform recorded at {written}: a user request explicitly set group desired capacity; CloudTrail"
+    assert recorded in plan.groups[0].owner.evidence[0]
+
+
+@pytest.mark.parametrize(
+    ("cause", "by"),
+    [
+        ("At 2027-01-15T08:00:00Z a monitor alarm cpu-high in state ALARM triggered policy cpu changing the desired capacity "
+         "from 1 to 3.  At 2027-01-15T08:00:09Z an instance was started in response to a difference between desired and actual "
+         "capacity, increasing the capacity from 1 to 3.", "a monitor alarm cpu-high in state ALARM triggered policy cpu"),
+        ("At 2027-01-15T08:00:00Z a user request update of AutoScalingGroup constraints to min: 1, max: 5, desired: 3 changing "
+         "the desired capacity from 1 to 3.",
+         "a user request update of AutoScalingGroup constraints to min: 1, max: 5, desired: 3"),
+        ("At 2027-01-15T08:00:09Z an instance was started in response to a difference between desired and actual capacity.", ""),
+    ],
+)  # fmt: skip
+def test_what_a_cause_says_of_the_size(cause: str, by: str) -> None:
+    """The words of Amazon EC2 Auto Scaling's user guide."""
+    older = ScalingActivity("b", "workers", cause="At 2027-01-15T07:00:00Z a user request explicitly set group desired capacity "
+                            "changing the desired capacity from 9 to 1.")  # fmt: skip
+    found = last_change((older, ScalingActivity("a", "workers", cause=cause)))
+    assert found is not None
+    expected = SizeChange(at_seconds=parse_instant("2027-01-15T08:00:00Z"), before=1, to=3, by=by)
+    assert found == expected if by else found.to == 1

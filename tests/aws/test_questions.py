@@ -48,7 +48,7 @@ def test_before_a_write() -> None:
     reading = read(aws, ref(workers()))
     name = {"AutoScalingGroupName": "workers"}
     assert aws.told() == [
-        (GROUPS, {"AutoScalingGroupNames": ["workers"]}),
+        (GROUPS, {"MaxRecords": 100, "AutoScalingGroupNames": ["workers"]}),
         (POLICIES, {"MaxRecords": 100, **name}),
         (SCHEDULES, {"MaxRecords": 100, **name}),
         ("DescribeInstanceRefreshes", {**name, "MaxRecords": 1}),
@@ -201,22 +201,26 @@ def test_one_that_moves_is_asked_for_every_time() -> None:
     assert not region.moving()
 
 
-def test_one_that_was_written_is_asked_for_once() -> None:
-    """What is known of it is old, until it was read again."""
+def test_one_that_was_written_is_asked_for_until_a_read_shows_the_write() -> None:
+    """What is known of it is old for a minute, and is read once more then."""
     aws = Scripted(DescribeAutoScalingGroups=listing(group("a"), group("b")))
     region = Region(aws, BY_TAG)
     region.ask(0)
     aws.told()
     region.wrote("b")
     assert region.moving()
-    region.ask(10)
-    assert aws.told() == [(GROUPS, {"MaxRecords": 100, "AutoScalingGroupNames": ["b"]})]
+    for now in (10, 20, 60):
+        region.ask(now)
+        assert aws.told() == [(GROUPS, {"MaxRecords": 100, "AutoScalingGroupNames": ["b"]})]
+        assert region.moving()
+    region.ask(70)
+    assert aws.told() == []
     assert not region.moving()
 
 
-@pytest.mark.parametrize(("count", "together"), [(10, False), (11, True)])
+@pytest.mark.parametrize(("count", "together"), [(2, False), (3, True)])
 def test_activities_of_many_groups_are_asked_for_together(count: int, *, together: bool) -> None:
-    """The newest of all, where single calls would be more than ten."""
+    """The newest of all, where single calls would be more than two."""
     names = [f"g{number:02}" for number in range(count)]
     aws = Scripted(
         DescribeAutoScalingGroups=listing(*(group(name, DesiredCapacity=1) for name in names)),
@@ -229,6 +233,41 @@ def test_activities_of_many_groups_are_asked_for_together(count: int, *, togethe
     # The newest of all are asked for in the first read anyway: a refresh may have begun before it.
     assert asked == [*([] if together else alone), {"MaxRecords": 100}]
     assert len(region.items()["ScalingActivity"]) == (1 if together else count)
+
+
+def test_activities_that_others_crowd_out_are_asked_for_alone() -> None:
+    """The newest hundred are of a group that misses nothing, and of one of three that do."""
+    names = ["g0", "g1", "g2"]
+    others = [{"ActivityId": f"o{number}", "AutoScalingGroupName": "busy"} for number in range(99)]
+    aws = Scripted(
+        DescribeAutoScalingGroups=listing(*(group(name, DesiredCapacity=1) for name in names)),
+        DescribeScalingActivities=[
+            {"Activities": [*others, {"ActivityId": "a", "AutoScalingGroupName": "g1"}]},
+            {"Activities": [{"ActivityId": "b", "AutoScalingGroupName": "g0"}]},
+            {"Activities": [{"ActivityId": "c", "AutoScalingGroupName": "g2"}]},
+        ],
+    )
+    region = Region(aws, BY_TAG)
+    region.ask(0)
+    asked = [parameters.get("AutoScalingGroupName") for action, parameters in aws.told() if action == ACTIVITIES]
+    assert asked == [None, "g0", "g2"]
+    assert {one["ActivityId"] for one in region.items()["ScalingActivity"]} >= {"a", "b", "c"}
+
+
+def test_launches_that_have_all_failed_are_asked_for_less_often() -> None:
+    """Until the group asks for another number, or half a minute is over."""
+    failed = {"ActivityId": "a", "AutoScalingGroupName": "workers", "StatusCode": "Failed"}
+    aws = Scripted(
+        DescribeAutoScalingGroups=listing(group(DesiredCapacity=1)), DescribeScalingActivities=[{"Activities": [failed]}]
+    )
+    region = Region(aws, BY_TAG)
+    asked = []
+    for now in (0, 10, 20, 30, 40, 50):
+        if now == 50:
+            aws.answers[GROUPS] = listing(group(DesiredCapacity=2))
+        region.ask(now)
+        asked.append(aws.actions().count(ACTIVITIES))
+    assert asked == [2, 0, 0, 1, 0, 1]
 
 
 def test_activities_of_groups_that_miss_nothing_are_forgotten() -> None:

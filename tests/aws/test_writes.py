@@ -371,7 +371,7 @@ def test_what_cannot_be_read_is_not_begun() -> None:
 
 
 def cancelled(aws: Scripted, item: Object, machines: tuple[str, ...], number: int) -> WriteResult:
-    return Cancellations(aws, lambda target: read(aws, target)).cancel(reading(item), machines, number)
+    return Cancellations(aws).cancel(reading(item), machines, number)
 
 
 def test_replaced_where_the_size_stays() -> None:
@@ -431,7 +431,7 @@ def test_lowered_under_protection() -> None:
 def test_what_is_there_when_it_is_lowered(now: Object, number: int, code: str, actions: list[str]) -> None:
     """Read for this write: never below what is there; what is as low already is not written."""
     aws = answered(now) if now else Scripted()
-    result = cancelled(aws, desired(5, "InService"), (), number)
+    result = cancelled(aws, desired(5), (), number)
     assert (result.code, [action for action, _ in wrote(aws)]) == (code, actions)
     if code == WriteCode.STALE:
         assert result.message == f"{NAME} now has 4 instances: desired capacity 3 would end a running one"
@@ -450,12 +450,16 @@ def test_protection_of_somebody_else(protected: tuple[bool, ...], code: str) -> 
 
 @pytest.mark.parametrize(
     ("last", "code"),
-    [({}, WriteCode.STALE), (desired(4, "InService"), WriteCode.STALE), (desired(5, "InService", "Pending"), WriteCode.STALE)],
+    [
+        ({}, WriteCode.NOT_FOUND),
+        (desired(4, "InService"), WriteCode.STALE),
+        (desired(5, "InService", "Pending"), WriteCode.STALE),
+    ],
 )
 def test_what_happens_while_it_is_protected(last: Object, code: str) -> None:
     """Somebody writes, or an instance comes: the size stays, and the protection goes again."""
     item = desired(5, "InService")
-    aws = Scripted(DescribeAutoScalingGroups=[{"AutoScalingGroups": [item]}, {"AutoScalingGroups": [last]} if last else {}])
+    aws = Scripted(DescribeAutoScalingGroups=[{"AutoScalingGroups": [last]} if last else {}])
     assert cancelled(aws, item, (), 1).code == code
     assert [action for action, _ in wrote(aws)] == [TAG, PROTECT, PROTECT, UNTAG]
 
@@ -479,7 +483,7 @@ def test_one_that_leaves_while_it_is_protected() -> None:
     """The whole call is refused for it: the others are freed one by one; protecting is not tried so."""
     names = ("i-1", "i-2")
     aws = answered(**{PROTECT: [NOT_IN_SERVICE, NOT_IN_SERVICE, {}]})
-    Cancellations(aws, lambda _: None).unshield(REF, names)
+    Cancellations(aws).unshield(REF, names)
     sets = [
         (parameters["InstanceIds"], parameters["ProtectedFromScaleIn"]) for action, parameters in wrote(aws) if action == PROTECT
     ]
@@ -491,7 +495,7 @@ def test_one_that_leaves_while_it_is_protected() -> None:
         answers: list[Any] = [NOT_IN_SERVICE, {}]
         answers[place] = DENIED
         with pytest.raises(AwsError, match="not authorized"):
-            Cancellations(answered(**{PROTECT: answers}), lambda _: None).unshield(REF, names)
+            Cancellations(answered(**{PROTECT: answers})).unshield(REF, names)
 
 
 @pytest.mark.parametrize(("error", "actions"), [(LOST, []), (THROTTLED, [PROTECT, UNTAG])])
@@ -509,7 +513,7 @@ def test_when_protection_is_taken_off(since: int, there: int, freed: bool) -> No
     """A minute after it began, since reads lag, and where no more instances are there than are wanted."""
     item = desired(2, *["InService"] * there, tags={SHIELD: str(1_800_000_000 - since)})
     aws = Scripted()
-    Cancellations(aws, lambda _: None).recover(reading(item))
+    Cancellations(aws).recover(reading(item))
     assert [action for action, _ in aws.asked] == ([UNTAG] if freed else [])
 
 
@@ -519,7 +523,7 @@ def test_what_a_process_that_ended_left(tags: dict[str, str], freed: list[str] |
     item = desired(3, "InService", "Pending", "InService", tags=tags)
     item["Instances"][0]["ProtectedFromScaleIn"] = item["Instances"][1]["ProtectedFromScaleIn"] = True
     aws = Scripted()
-    Cancellations(aws, lambda _: None).recover(reading(item))
+    Cancellations(aws).recover(reading(item))
     expected = [PROTECT, UNTAG] if freed is not None else []
     assert [action for action, _ in aws.asked] == expected
     assert freed is None or aws.asked[0][1]["InstanceIds"] == freed

@@ -4,7 +4,7 @@ Nothing here waits, listens or uses threads, so a run of hours takes seconds, an
 """
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from reconciler.cluster.pods.pod_table import FINISHED_PHASES
@@ -23,7 +23,7 @@ from reconciler.platforms.aws.writing.provider import AwsProvider
 from reconciler.policy.documents import PolicySet
 from reconciler.scheduling.state import SchedulingState
 from reconciler.values.instant import instant_text
-from tests.aws.documents import REGION
+from tests.aws.documents import REGION, TEMPLATE
 from tests.aws.policies import policy_set
 from tests.aws.service import reading
 from tests.aws.service.answering import Answering, NoAnswerError
@@ -32,6 +32,7 @@ from tests.aws.service.state import Group, Instance
 from tests.cluster.objects import container, node, pod
 
 KEY = "AKIATEST"
+_LABEL = f"{TEMPLATE}label/"
 ZONE, TYPE = "topology.kubernetes.io/zone", "node.kubernetes.io/instance-type"
 _KINDS = (
     "Node", "Pod", "PodDisruptionBudget", "PriorityClass", "Namespace", "ReplicaSet", "StatefulSet", "Job", "DaemonSet",
@@ -61,6 +62,11 @@ class InProcess:
         except NoAnswerError:
             raise AwsError("Unreachable", "Read timeout on endpoint URL", sent=True) from None
         return Answer(json.loads(json.dumps(body, default=lambda one: one.isoformat())), int(self._service.account.now))
+
+
+def one_by_one(call: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
+    """Threads would run in another order each time."""
+    return [call(item) for item in items]
 
 
 def group_policy(name: str, *lines: str, tier: str = "general") -> str:
@@ -128,7 +134,7 @@ class VirtualWorld:
         self.poll = AwsPoll(self.accounts, self.current, self._seconds, lambda: known, self._seconds, pods_wait=self._pods_wait)
         self.accounts.on_write(self._wrote)
         providers = {AUTO_SCALING_GROUP: AwsProvider(self.accounts)}
-        port = LivePort(self, self.now, self, providers, self, "prod")
+        port = LivePort(self, self.now, self, providers, self, "prod", several=one_by_one)
         self.loop = ControlLoop(port, self, self.store)
         self._next_poll = self.account.now
 
@@ -243,6 +249,7 @@ class VirtualWorld:
                 spec |= {"taints": [taint]} if name in self.leaving else {}
                 cpu, memory = SIZES[one.instance_type]
                 labels = {ZONE: one.zone, TYPE: one.instance_type, "topology.kubernetes.io/region": REGION}
+                labels |= {key.removeprefix(_LABEL): text for key, text in group.tags.items() if key.startswith(_LABEL)}
                 found.append(node(name, cpu=cpu, memory=memory, spec=spec, labels=labels))
                 created = instant_text(int(one.launched_at + self.joins_after_seconds))
                 found[-1]["metadata"]["creationTimestamp"] = created

@@ -1,8 +1,9 @@
 """The live cluster behind the port of the loop: a view, a clock, the providers of its targets, and the drain of its nodes."""
 
+import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import msgspec
 
@@ -37,6 +38,7 @@ from reconciler.providers.contract import (
     ViewUnavailableError,
     WriteCode,
     WriteResult,
+    WritesTogether,
 )
 from reconciler.providers.live_platforms import Surroundings, providers
 from reconciler.providers.marks import machine_of, marked_by_targets
@@ -127,6 +129,17 @@ class Claims(Protocol):
         """Read since our own claims were stored last. Raises `ApiError` and `UnreachableError`."""
 
 
+_Item = TypeVar("_Item")
+_Answer = TypeVar("_Answer")
+
+
+class Several(Protocol):
+    """Makes several calls."""
+
+    def __call__(self, call: Callable[[_Item], _Answer], items: Sequence[_Item]) -> list[_Answer]:
+        """The results, in the order of the items."""
+
+
 class LivePort:
     """A `ClusterPort` over real servers. `owner` (the policy's name) is in our taints: those of others are left alone.
 
@@ -135,7 +148,7 @@ class LivePort:
     again). `claims` is what other policies say (None: nobody is asked). `tell` and `former` are those of `LeftMarks`. `tell` is
     also given what keeps a removal waiting, and `former` names those whose marks on targets no longer count. With a `pace`, the
     port waits for a view that shows what removals wrote. In a fleet, `fleet` returns the place of the cluster in it.
-    `holders` say which cluster may write a target of a cloud. Both are None outside a fleet.
+    `holders` say which cluster may write a target of a cloud. Both are None outside a fleet. `several` calls run at once.
     """
 
     def __init__(
@@ -155,7 +168,11 @@ class LivePort:
         claims: Claims | None = None,
         fleet: Callable[[], FleetPlace] | None = None,
         holders: Holders | None = None,
+        several: Several = side_by_side,
     ) -> None:
+        self._several = several
+        self._judging = threading.Lock()
+        """Held while writes are judged again: what judges them remembers its answers for a moment."""
         self._fleet = fleet
         self._holders = holders
         self._view = view
@@ -253,7 +270,7 @@ class LivePort:
 
         world = self._world or self.observe()
         rivals = {one.target: self._rival(one.target) for one in removals}
-        going = iter(tuple(side_by_side(begin, [one for one in removals if rivals[one.target] is None])))
+        going = iter(tuple(self._several(begin, [one for one in removals if rivals[one.target] is None])))
         results = tuple(rivals[one.target] or next(going) for one in removals)
         for one, result in zip(removals, results, strict=True):
             if result.done:
@@ -270,6 +287,10 @@ class LivePort:
 
     def _rival(self, target: TargetRef, *, grows: bool = False) -> WriteResult | None:
         """The refusal of a write because another autoscaler or policy came (back) since the view was taken; None: none did."""
+        with self._judging:
+            return self._judged_again(target, grows=grows)
+
+    def _judged_again(self, target: TargetRef, *, grows: bool) -> WriteResult | None:
         with ThreadPoolExecutor(1) as pool:
             claims = None if self._claims is None else pool.submit(self._claims.before_write)
             rivals = self._rivals_at_write() if self._rivals_at_write is not None else ()
@@ -378,10 +399,24 @@ class LivePort:
 
     def _finish(self, world: World) -> None:
         """What earlier writes have left on targets of this policy, whichever process wrote."""
-        for facts in world.targets:
-            provider: object = self._providers.get(facts.ref.kind)
-            if isinstance(provider, Finishing) and policy_mark(facts) in ("", self._owner):
-                provider.finish(facts, self._clock())
+        for kind, provider in self._providers.items():
+            finishing: object = provider
+            if isinstance(finishing, Finishing):
+                own = (facts for facts in world.targets if facts.ref.kind == kind and policy_mark(facts) in ("", self._owner))
+                finishing.finish(tuple(own), self._clock())
+
+    def together(self, targets: Sequence[TargetRef], write: Callable[[int], _Answer]) -> Sequence[_Answer]:
+        """As `SeveralAtOnce.together`: first the targets of platforms that write one after the other."""
+        beside: dict[int, TargetRef] = {}
+        for kind, provider in self._providers.items():
+            writer: object = provider
+            if isinstance(writer, WritesTogether):
+                own = {number: target for number, target in enumerate(targets) if target.kind == kind}
+                writer.expect(tuple(own.values()))
+                beside |= own
+        results = {number: write(number) for number in range(len(targets)) if number not in beside}
+        results |= zip(beside, self._several(write, tuple(beside)), strict=True)
+        return [results[number] for number in range(len(targets))]
 
     def abandon_removals(self) -> tuple[RemovalProgress, ...]:
         """Before the process ends: finish what is one write from its end, and open the nodes of all other drains again. None

@@ -1,6 +1,6 @@
 """The loop: observe, decide, re-validate, actuate, record. Level-based: each turn starts from what is there."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
 from typing import Protocol, TypeAlias
 
@@ -27,6 +27,7 @@ from reconciler.providers.contract import (
     NodeRemoval,
     RemovalProgress,
     RemovalState,
+    SeveralAtOnce,
     ViewUnavailableError,
     WriteCode,
     WriteResult,
@@ -324,11 +325,23 @@ class ControlLoop:
         turn = OneWrite()
         intended: set[tuple[str, str]] = set()
         results: dict[int, ActionResult] = {}
+        sizing: dict[int, Action] = {}
         leaving: dict[int, Action] = {}
+
+        def size() -> None:
+            done = self._size(sizing, world)
+            for number, result in done.items():
+                if result.state is ResultState.DONE:
+                    turn.done(sizing[number])
+            results.update(done)
+            sizing.clear()
+
         for number, action in enumerate(plan.actions):
             if action.kind is not ActionKind.REMOVE_NODE:
                 results |= self._remove(leaving, world, memory, intended)
                 leaving = {}
+            if action.kind is ActionKind.REMOVE_NODE or any(one.target == action.target for one in sizing.values()):
+                size()
             if observing is None or action.target in observing:
                 results[number] = _skipped(action, "Observe", "mode is Observe: nothing is written")
             elif action.group in held:
@@ -342,17 +355,16 @@ class ControlLoop:
             elif action.kind is ActionKind.REMOVE_NODE:
                 leaving[number] = action
             else:
-                results[number] = self._act(action, world)
-                if results[number].state is ResultState.DONE:
-                    turn.done(action)
+                sizing[number] = action
+        size()
         results |= self._remove(leaving, world, memory, intended)
         return tuple(results[number] for number in range(len(plan.actions)))
 
     def _remove(
         self, actions: dict[int, Action], judged: World, memory: Memory, intended: set[tuple[str, str]]
     ) -> dict[int, ActionResult]:
-        """Removals begin together, by their numbers: each is re-validated, and what met a stale object is tried again. That they
-        begin is stored first, with those that began before them in this turn (`intended`: target and node)."""
+        """Removals begin together. That they begin is stored first, with those that began before them in this turn (`intended`:
+        target and node)."""
         if not actions:
             return {}
         intended.update((action.target, action.nodes[0]) for action in actions.values())
@@ -361,51 +373,77 @@ class ControlLoop:
         except StoreUnavailableError as error:
             why = f"that it begins cannot be stored: {error}"
             return {number: _skipped(action, "Stale", why) for number, action in actions.items()}
+
+        def begin(stands: Mapping[int, Stands]) -> Iterable[WriteResult]:
+            return self._port.remove_nodes(
+                tuple(
+                    NodeRemoval(target=one.target, node=actions[number].nodes[0], replicas=actions[number].to, bound=one.bound)
+                    for number, one in stands.items()
+                )
+            )
+
+        return self._tried(actions, judged, begin)
+
+    def _size(self, actions: Mapping[int, Action], judged: World) -> dict[int, ActionResult]:
+        """Writes of different targets, side by side where the port's targets allow that."""
+
+        def write(stands: Mapping[int, Stands]) -> Iterable[ActionResult | WriteResult]:
+            port, numbers = self._port, tuple(stands)
+
+            def one(position: int) -> ActionResult | WriteResult:
+                return self._written(actions[numbers[position]], stands[numbers[position]])
+
+            if len(numbers) > 1 and isinstance(port, SeveralAtOnce):
+                return port.together([stands[number].target for number in numbers], one)
+            return map(one, range(len(numbers)))
+
+        return self._tried(actions, judged, write)
+
+    def _tried(
+        self,
+        actions: Mapping[int, Action],
+        judged: World,
+        write: Callable[[Mapping[int, Stands]], Iterable[ActionResult | WriteResult]],
+    ) -> dict[int, ActionResult]:
+        """Each is re-validated, and those that stand are written together, up to three times while only the objects under them
+        move."""
         results: dict[int, ActionResult] = {}
-        left = actions
+        left = dict(actions)
         for _ in range(MAX_TRIES):
             if not left:
                 break
             try:
                 fresh = self._port.observe()
-                going: dict[int, NodeRemoval] = {}
+                going: dict[int, Stands] = {}
                 for number, action in left.items():
                     try:
                         checked = revalidate(action, judged, fresh)
                     except Exception as error:
-                        # Nothing of this removal has begun, and the others go on.
+                        # Nothing of this action has begun, and the others go on.
                         results[number] = _failed(action, error)
                         continue
                     if isinstance(checked, Moved):
                         results[number] = _skipped(action, "Stale", checked.why)
                     else:
-                        node, replicas = action.nodes[0], action.to
-                        going[number] = NodeRemoval(target=checked.target, node=node, replicas=replicas, bound=checked.bound)
-                begun = dict(zip(going, self._port.remove_nodes(tuple(going.values())), strict=True))
+                        going[number] = checked
+                written = dict(zip(going, write(going), strict=True))
             except ViewUnavailableError as error:
                 results |= {number: _skipped(action, "Stale", f"the view was lost: {error}") for number, action in left.items()}
                 break
-            results |= {number: _result(actions[number], result) for number, result in begun.items()}
-            left = {number: actions[number] for number, result in begun.items() if result.code == WriteCode.STALE}
+            results |= {
+                number: _result(actions[number], one) if isinstance(one, WriteResult) else one for number, one in written.items()
+            }
+            left = {number: actions[number] for number in written if results[number].code == WriteCode.STALE}
         return results
 
-    def _act(self, action: Action, judged: World) -> ActionResult:
-        """Re-validate and write, up to three times while only the resourceVersion moves under us."""
-        result = WriteResult(code=WriteCode.STALE, message="never read the same twice")
-        for _ in range(MAX_TRIES):
-            try:
-                checked = revalidate(action, judged, self._port.observe())
-                if isinstance(checked, Moved):
-                    return _skipped(action, "Stale", checked.why)
-                result = self._write(action, checked.target, checked.bound)
-            except ViewUnavailableError as error:
-                return _skipped(action, "Stale", f"the view was lost: {error}")
-            except Exception as error:
-                # A provider may fail in any way; the report carries it, and the other actions go on.
-                return _failed(action, error)
-            if result.code != WriteCode.STALE:
-                break
-        return _result(action, result)
+    def _written(self, action: Action, stands: Stands) -> ActionResult | WriteResult:
+        try:
+            return self._write(action, stands.target, stands.bound)
+        except ViewUnavailableError as error:
+            return _skipped(action, "Stale", f"the view was lost: {error}")
+        except Exception as error:
+            # A provider may fail in any way; the report carries it, and the other actions go on.
+            return _failed(action, error)
 
     def _write(self, action: Action, target: TargetRef, bound: Bound) -> WriteResult:
         match action.kind:

@@ -17,6 +17,7 @@ from reconciler.decisions.memory import ConflictState, LastWrite, Memory, Outcom
 from reconciler.decisions.ownership.owner import OUR_MANAGER, UndoneWrite
 from reconciler.decisions.platform_rules import PlatformRules, rules_of
 from reconciler.decisions.situation.group_situation import GroupSituation
+from reconciler.values.instant import instant_text
 
 _RECENT_SECONDS = 300
 """Longer than the lag of any platform: an earlier write of ours may still be read until then."""
@@ -186,8 +187,18 @@ def undone_write(memory: Memory, group: EffectiveGroup) -> UndoneWrite | None:
         return None
     return UndoneWrite(
         ours=state.ours, theirs=state.theirs, seen_seconds=state.last_seconds,
-        writer=rules.unsigned_writer, found_in=rules.writer_evidence,
+        writer=rules.unsigned_writer, found_in=_recorded(group, state) + rules.writer_evidence,
     )  # fmt: skip
+
+
+def _recorded(group: EffectiveGroup, state: ConflictState) -> str:
+    """What the platform has recorded of the change; empty if it has recorded nothing of it."""
+    change = group.facts.last_change if group.facts is not None else None
+    if change is None or (change.before, change.to) != (state.ours, state.theirs):
+        return ""
+    if change.at_seconds < state.last_seconds - _RECENT_SECONDS:
+        return ""
+    return f"the platform recorded at {instant_text(change.at_seconds)}: {change.by}; "
 
 
 def other_autoscalers(world: World) -> tuple[str, ...]:

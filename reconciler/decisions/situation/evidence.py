@@ -135,7 +135,10 @@ def note_arrivals(memory: Memory, world: World, policy_digest: str, now_seconds:
     purchases: dict[str, Came] = {}
     for target, purchase in memory.purchases.items():
         facts = by_name.get(target)
-        if facts is None or purchase.template != made_of(policy_digest, facts):
+        if facts is None:
+            continue
+        if purchase.template != made_of(policy_digest, facts):
+            purchases[target] = Came(asked_seconds=purchase.asked_seconds, template="")
             continue
         purchases[target] = purchase
         if target not in awaiting:
@@ -204,8 +207,11 @@ def contradicted_zones(memory: Memory, target: str) -> frozenset[str]:
 
 
 def in_vain_since(memory: Memory, target: str) -> int | None:
-    """Since when nodes of the target may have been added for a zone in which they did not come; None: none were."""
-    return min((entry.asked_seconds for key, entry in memory.refuted.items() if key.startswith(f"{target}{_ZONE}")), default=None)
+    """Since when nodes of the target may have been added in vain: for a zone in which they did not come, or by a template that it
+    no longer has. None: none were."""
+    since = [entry.asked_seconds for key, entry in memory.refuted.items() if key.startswith(f"{target}{_ZONE}")]
+    came = memory.purchases.get(target)
+    return min((*since, *((came.asked_seconds,) if came is not None and not came.template else ())), default=None)
 
 
 def contradictions(memory: Memory, target: str, now_seconds: int) -> Iterator[tuple[str, CameElsewhere]]:
@@ -226,7 +232,11 @@ def as_observed(world: World, memory: Memory, now_seconds: int) -> World:
             _without_contradicted(facts, memory, now_seconds) if str(facts.ref) in doubtful else facts for facts in world.targets
         )
         world = msgspec.structs.replace(world, targets=targets)
-    since = {target: came.asked_seconds for target, came in memory.purchases.items() if in_cloud(target.partition(" ")[0])}
+    since = {
+        target: came.asked_seconds
+        for target, came in memory.purchases.items()
+        if came.template and in_cloud(target.partition(" ")[0])
+    }
     if not any(machine.outdated and str(machine.target) in since for machine in world.machines):
         return world
     created = {node.name: node.created_seconds for node in world.nodes}

@@ -254,7 +254,7 @@ def record(
         "AutoScalingGroupName": group.name,
         "AutoScalingGroupARN": group.arn,
         "Description": description,
-        "Cause": f"At {stamp(account):%Y-%m-%dT%H:%M:%SZ} {cause}.",
+        "Cause": f"{group.changed_by if 'difference' in cause else ''}At {stamp(account):%Y-%m-%dT%H:%M:%SZ} {cause}.",
         "StartTime": stamp(account),
         "StatusCode": status,
         "Progress": 100 if status == "Failed" else 30,

@@ -99,6 +99,8 @@ class Group:
     schedules: list[dict[str, Any]] = field(default_factory=list)
     refreshes: list[dict[str, Any]] = field(default_factory=list)
     blocked_by_activity: str = ""
+    changed_by: str = ""
+    """The first part of the causes of activities: what changed desired capacity last."""
     retry_at: float = 0
     acts_at: float = 0
     pool: WarmPool | None = None

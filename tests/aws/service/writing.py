@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.aws.service.behaviour import leaving, record, settle, stock_refusal, terminate
+from tests.aws.service.behaviour import leaving, record, settle, stamp, stock_refusal, terminate
 from tests.aws.service.protocol import ServiceError
 from tests.aws.service.state import Account, Group, Instance
 
@@ -43,6 +43,11 @@ def set_desired(account: Account, region: str, parameters: Parameters) -> Parame
         )
     if wanted < group.desired:
         group.acts_at = account.now + account.timing.acts
+    if wanted != group.desired:
+        change = f"changing the desired capacity from {group.desired} to {wanted}"
+        group.changed_by = (
+            f"At {stamp(account):%Y-%m-%dT%H:%M:%SZ} a user request explicitly set group desired capacity {change}.  "
+        )
     group.desired = wanted
     group.retry_at = 0
     settle(account)

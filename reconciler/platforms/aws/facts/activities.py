@@ -11,7 +11,7 @@ from enum import StrEnum
 import msgspec
 
 from reconciler.cluster.nodes.node import Node, Taint
-from reconciler.cluster.target import Caution, LaunchFailure
+from reconciler.cluster.target import Caution, LaunchFailure, SizeChange
 from reconciler.cluster.values.instant import unix_seconds
 from reconciler.cluster.values.unreadable import UnreadableError
 from reconciler.platforms.aws.facts.wire import AutoScalingGroup, ScalingActivity
@@ -51,6 +51,11 @@ _LAUNCH, _INTO_POOL = "Launching a new EC2 instance", "Launching a new EC2 insta
 _STATUS_REASON = re.compile(r"Status Reason: *")
 _BALANCED_ONLY = "balanced-only"
 _ZONE = re.compile(r'"Availability Zone" *: *"([^"]+)"')
+
+
+# SOURCE: causes in Amazon EC2 Auto Scaling's user guide: "At 2014-12-11T22:38:15Z a user request explicitly set group desired
+# capacity changing the desired capacity from 1 to 2." A cause has at most 1023 characters.
+_CHANGE = re.compile(r"At (\S{1,40}Z) ([^.]{1,200}?)changing the desired capacity from (\d{1,9}) to (\d{1,9})")
 
 
 def failure_kind(code: str, message: str) -> FailureKind:
@@ -106,6 +111,16 @@ def launch_failure(item: AutoScalingGroup, desired: int, activities: Iterable[Sc
     return LaunchFailure(
         id=newest.activity_id, at_seconds=_seconds(newest.start_time), kind=str(classified(message)), message=message
     )
+
+
+def last_change(activities: Iterable[ScalingActivity]) -> SizeChange | None:
+    """The newest change of a desired capacity in the causes of activities; `a user request` is a call by whoever it was."""
+    found = (match for activity in activities for match in _CHANGE.finditer(activity.cause))
+    changes = (
+        SizeChange(at_seconds=_seconds(match[1]), before=int(match[3]), to=int(match[4]), by=match[2].strip(" ,"))
+        for match in found
+    )
+    return max(changes, default=None)
 
 
 def failure_text(activity: ScalingActivity) -> str:

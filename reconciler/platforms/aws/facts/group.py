@@ -9,7 +9,7 @@ from reconciler.cluster.targets.owner_evidence import HOLD
 from reconciler.cluster.targets.size_annotations import near_misses, read_options
 from reconciler.cluster.values.selection import label_pairs
 from reconciler.platforms.aws.facts import wire
-from reconciler.platforms.aws.facts.activities import Notice, launch_failure
+from reconciler.platforms.aws.facts.activities import Notice, last_change, launch_failure
 from reconciler.platforms.aws.facts.choices import Choices, choices
 from reconciler.platforms.aws.facts.instance_types import PRICED_REGION, TABLE_DATE
 from reconciler.platforms.aws.facts.launched_from import outdated
@@ -109,6 +109,7 @@ def facts(item: wire.AutoScalingGroup, view: AwsView = _NOTHING, reserved: Reser
         price_per_hour=price,
         price_origin=f"the price list of {PRICED_REGION} of {TABLE_DATE}, Linux on demand" if price else "",
         launch_failure=launch_failure(item, desired, view.activities.get(item.auto_scaling_group_name, ())),
+        last_change=last_change(view.activities.get(item.auto_scaling_group_name, ())) if units is None else None,
         rooms=reserved.limiting(item),
         reserved=reserved.free(item),
         endings=reserved.endings(item),

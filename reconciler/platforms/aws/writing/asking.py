@@ -91,7 +91,9 @@ _NAMES_AT_ONCE = 100
 _FEW_TEMPLATES = 5
 _NAMED = {"$Default", "$Latest"}
 _NODE_GROUPS_AT_ONCE = 20
-_ACTIVITIES_OF = 10
+_ACTIVITIES_ALONE, _ACTIVITIES_OF, _ACTIVITIES_AT_ONCE = 2, 10, 100
+FAILED_SECONDS = 30.0
+"""Launches that failed are tried again by AWS once a minute, so that their activities need not be asked for in every round."""
 _TURN_SECONDS = 120.0
 """An iteration has ended by then, and reports when it has written."""
 
@@ -127,6 +129,8 @@ class Region:
         self._held: set[str] = set()
         """Groups with a hold tag: somebody removes the tag and waits for the effect."""
         self._short: list[str] = []
+        self._short_before: dict[str, int] = {}
+        """Desired capacities of groups with missing instances when their activities were asked for last."""
         self._picks: set[tuple[str, str]] = set()
         self._beside: dict[str, list[Parameters]] = {}
         self._templates: dict[tuple[str, str], Parameters] = {}
@@ -182,14 +186,16 @@ class Region:
             self._take({item["AutoScalingGroupName"]: item for item in self._listed()})
             self.heard = self._asked["groups"] = now
             self._written.clear()
-        elif moving := sorted(self._moving | self._held | self._written | self._settling(now) | self._marked_lately.keys()):
+        elif moving := sorted(
+            self._moving | self._held | self._written | self._just_written() | self._settling(now) | self._marked_lately.keys()
+        ):
             groups = self._named(moving)
             gone = set(moving) - groups.keys()
             self._take({name: item for name, item in {**self._groups, **groups}.items() if name not in gone})
             self._written.clear()
         problems: list[str] = []
         self._ask_beside(now, problems)
-        self._ask_activities()
+        self._ask_activities(now)
         self._ask_refreshes(now)
         self._ask_templates(now, problems)
         self._ask_node_groups(now, problems)
@@ -215,7 +221,7 @@ class Region:
 
     def moving(self) -> bool:
         """Whether some group differs from its target, or waits for a person, so that an early read pays off."""
-        return bool(self._written or self._moving or self._held or self._marked_lately)
+        return bool(self._written or self._moving or self._held or self._marked_lately or self._just_written())
 
     def marked(self, owner: str) -> frozenset[str]:
         """The groups with this policy's mark, and groups that were written lately: a read may not show their mark yet."""
@@ -237,6 +243,10 @@ class Region:
 
     def _due(self, what: str, now: float, seconds: float) -> bool:
         return what not in self._asked or now - self._asked[what] >= seconds
+
+    def _just_written(self) -> set[str]:
+        """Groups of which a read may not show yet that instances are missing."""
+        return {name for name, at in self._unsettled.items() if self._asked_at - at < READ_LAG_SECONDS and name in self._groups}
 
     def _settling(self, now: float) -> set[str]:
         """Groups whose read now shows the effect of our write, and whose last read was too early for that."""
@@ -304,25 +314,37 @@ class Region:
                 self._beside[kind] = [one for one in items if one["AutoScalingGroupName"] in self._groups]
             self._asked[kind] = now
 
-    def _ask_activities(self) -> None:
-        """Activities, only for groups with missing instances: others have nothing to report."""
-        short = self._short
+    def _ask_activities(self, now: float) -> None:
+        """Activities, only for groups with missing instances: others have nothing to report. While nothing changes after all of
+        them have failed, they are asked for less often."""
+        short = {name: self._groups[name]["DesiredCapacity"] for name in self._short}
+        known = self._beside.get("ScalingActivity", ())
+        failed = {one["AutoScalingGroupName"] for one in known if one.get("StatusCode") == "Failed"}
+        told = short == self._short_before and failed.issuperset(short)
+        if told and not self._due("activities", now, FAILED_SECONDS):
+            return
+        self._short_before = short
+        self._asked["activities"] = now
         if not short:
             self._beside.pop("ScalingActivity", None)
             return
-        if len(short) > _ACTIVITIES_OF:
-            answer = self._aws.call(AUTO_SCALING, "DescribeScalingActivities", MaxRecords=100)
-            self._beside["ScalingActivity"] = answer.body.get("Activities") or []
-            return
-        activities: list[Parameters] = []
-        for name in short:
-            answer = self._aws.call(AUTO_SCALING, "DescribeScalingActivities", AutoScalingGroupName=name, MaxRecords=20)
-            activities.extend(answer.body.get("Activities") or ())
+        activities, alone = self._activities() if len(short) > _ACTIVITIES_ALONE else [], list(short)
+        if activities:
+            found = {one["AutoScalingGroupName"] for one in activities}
+            alone = [name for name in short if name not in found] if len(activities) == _ACTIVITIES_AT_ONCE else []
+        for name in alone[:_ACTIVITIES_OF]:
+            activities.extend(self._activities(AutoScalingGroupName=name, MaxRecords=20))
         self._beside["ScalingActivity"] = activities
+
+    def _activities(self, **of_one: Any) -> list[Parameters]:  # noqa: ANN401 - as the action has them
+        """The newest of all groups, or of one."""
+        parameters = {"MaxRecords": _ACTIVITIES_AT_ONCE, **of_one}
+        answer = self._aws.call(AUTO_SCALING, "DescribeScalingActivities", **parameters)
+        return list(answer.body.get("Activities") or ())
 
     def _ask_refreshes(self, now: float) -> None:
         known = self._beside.get("ScalingActivity", [])
-        if not self.whole and len(self._short) <= _ACTIVITIES_OF:
+        if not self.whole and len(self._short) <= _ACTIVITIES_ALONE:
             known = known + self._newest_activities()
         self._refreshes.follow(known, first=not self.whole)
         self._refreshes.ask(now, self._groups)
@@ -335,12 +357,11 @@ class Region:
         if not self._groups:
             return []
         try:
-            answer = self._aws.call(AUTO_SCALING, "DescribeScalingActivities", MaxRecords=100)
+            return [item for item in self._activities() if item.get("AutoScalingGroupName") in self._groups]
         except AwsError as error:
             if not error.denied:
                 raise
             return []
-        return [item for item in answer.body.get("Activities") or () if item.get("AutoScalingGroupName") in self._groups]
 
     def _ask_templates(self, now: float, problems: list[str]) -> None:
         used = self._picks

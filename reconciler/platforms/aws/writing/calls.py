@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable
 from typing import Any, Protocol
 
@@ -133,6 +133,9 @@ def unread(error: AwsError, what: str) -> WriteResult:
 # clients call as well.
 
 BURST, PER_SECOND = 25, 5
+AT_EASE_PER_MINUTE = 50
+"""What can wait begins only if no more calls than this are sent within a minute."""
+_MINUTE, _GRANT_SECONDS, _LONGEST_WAIT = 60.0, 10.0, 30.0
 _FIRST_PAUSE, _LONGEST_PAUSE = 5.0, 60.0
 
 
@@ -148,6 +151,22 @@ class Bucket:
         self._closed_until = 0.0
         self._refused_by = AwsError("Throttling", "Rate exceeded")
         self._pause = _FIRST_PAUSE
+        self._sent = deque[float]()
+        self._granted: list[tuple[float, int]] = []
+
+    def spare(self, calls: int) -> bool:
+        """Whether something that can wait, and that takes so many calls, may begin now. Some of it may every half a minute,
+        however much is called otherwise."""
+        with self._lock:
+            now = self._monotonic()
+            while self._sent and now - self._sent[0] >= _MINUTE:
+                self._sent.popleft()
+            last = self._granted[-1][0] if self._granted else float("-inf")
+            under_way = sum(count for at, count in self._granted if now - at < _GRANT_SECONDS)
+            may = len(self._sent) + under_way + calls <= AT_EASE_PER_MINUTE or now - last >= _LONGEST_WAIT
+            if may:
+                self._granted = [*((at, count) for at, count in self._granted if now - at < _GRANT_SECONDS), (now, calls)]
+            return may
 
     def take(self) -> None:
         """Spend a token, and wait for one if there is none. Raises `Throttling` if AWS has throttled just now."""
@@ -161,6 +180,7 @@ class Bucket:
                 self._sleep((1 - self._tokens) / PER_SECOND)
                 self._tokens, self._at = 1.0, self._monotonic()
             self._tokens -= 1
+            self._sent.append(self._at)
 
     def close(self, error: AwsError) -> AwsError:
         """Give out no token for a while, longer each time until a call succeeds. Returns the error for the caller."""
@@ -196,6 +216,10 @@ class Metered:
         self.calls = Counter[str]()
         """How often each action was sent."""
         self.throttled = 0
+
+    def spare(self, calls: int) -> bool:
+        """As `Bucket.spare`."""
+        return self._bucket.spare(calls)
 
     def call(self, service: str, action: str, **parameters: Any) -> Answer:  # noqa: ANN401 - as the action has them
         """Forward the call. Raises `Throttling` without a call if AWS has throttled just now."""

@@ -7,6 +7,7 @@ The SDK reads static keys once, and renews a role's session by its end alone. So
 work, all of them are read again. A refused call was not done: it is repeated at once if there are other credentials now.
 """
 
+import threading
 import time
 from email.utils import parsedate_to_datetime
 from typing import Any
@@ -29,15 +30,22 @@ class BotoAws:
         self._endpoint = endpoint
         self._session: Any = None
         self._clients: dict[str, Any] = {}
+        self._lock = threading.RLock()
+        """Held while clients are made: the SDK makes them in one thread at a time."""
         self._renewed_at = float("-inf")
 
     def call(self, service: str, action: str, **parameters: Any) -> Answer:  # noqa: ANN401 - as the action has them
         """One attempt, and another one with other credentials. Raises `AwsError`."""
+        session = self._session
         try:
             return self._call(service, action, parameters)
         except AwsError as error:
-            if not (error.unauthenticated or self._may_be_revoked(error)) or not self._renewed():
+            if not (error.unauthenticated or self._may_be_revoked(error)):
                 raise
+            with self._lock:
+                # Calls of other threads fail for the same cause, and one of them renews the session for all.
+                if (session is None or session is self._session) and not self._renewed():
+                    raise
         return self._call(service, action, parameters)
 
     def _may_be_revoked(self, error: AwsError) -> bool:
@@ -92,6 +100,10 @@ class BotoAws:
         return Answer(body, _seconds(headers.get("date", "")))
 
     def _client(self, service: str) -> Any:  # noqa: ANN401 - made by the SDK from its own models
+        with self._lock:
+            return self._known_client(service)
+
+    def _known_client(self, service: str) -> Any:  # noqa: ANN401 - as above
         if service not in self._clients:
             from botocore.config import Config  # noqa: PLC0415 - as above
 

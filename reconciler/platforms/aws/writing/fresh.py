@@ -37,16 +37,16 @@ class Reading(msgspec.Struct, frozen=True):
 
 
 def read(aws: Aws, target: TargetRef, around: BesideGroups | None = None) -> Reading | None:
-    """The group and everything that could hold it, read now; None if it does not exist. `around` shares the reads of scaling
-    policies and scheduled actions among groups that are written at the same time. Raises `AwsError` and
+    """The group and everything that could hold it, read now; None if it does not exist. `around` shares the reads among groups
+    that are written at the same time. Raises `AwsError` and
     `msgspec.ValidationError`, also if only a part could not be read, because the judgement needs the other writers."""
-    answer = aws.call(AUTO_SCALING, "DescribeAutoScalingGroups", AutoScalingGroupNames=[target.name])
-    groups = answer.body.get("AutoScalingGroups")
-    if not groups:
+    around = around or BesideGroups()
+    described, date_seconds = around.described(aws, target.name)
+    if described is None:
         return None
-    item = converted(groups[0], AutoScalingGroup)
+    item = converted(described, AutoScalingGroup)
     name = {"AutoScalingGroupName": target.name}
-    others = (around or BesideGroups()).of(aws, target.name)
+    others = around.of(aws, target.name)
     refreshes = aws.call(AUTO_SCALING, "DescribeInstanceRefreshes", **name, MaxRecords=1).body.get("InstanceRefreshes") or ()
     view = AwsView(
         policies={target.name: tuple(converted(one, beside.ScalingPolicy) for one in others.policies)},
@@ -54,7 +54,16 @@ def read(aws: Aws, target: TargetRef, around: BesideGroups | None = None) -> Rea
         refreshes={target.name: tuple(converted(one, beside.InstanceRefresh) for one in refreshes)},
         managed=_managed(aws, item),
     )
-    return Reading(item, group.facts(item, view), answer.date_seconds)
+    return Reading(item, group.facts(item, view), date_seconds)
+
+
+def read_alone(aws: Aws, target: TargetRef, around: BesideGroups) -> Reading | None:
+    """The group without what could hold it: its tags and instances. None if it does not exist. Raises as `read`."""
+    described, date_seconds = around.described(aws, target.name)
+    if described is None:
+        return None
+    item = converted(described, AutoScalingGroup)
+    return Reading(item, group.facts(item), date_seconds)
 
 
 def seen_again(aws: Aws, before: Reading) -> Reading | None:
@@ -69,18 +78,13 @@ def seen_again(aws: Aws, before: Reading) -> Reading | None:
 
 
 _PROVIDER_ID = re.compile(r"^aws:///[^/]*/?(i-[0-9a-f]+)$")
-_IDS_AT_ONCE = 50
 
 
-def group_members(aws: Aws, target: TargetRef, provider_ids: Iterable[str]) -> tuple[str, ...]:
+def group_members(aws: Aws, target: TargetRef, provider_ids: Iterable[str], around: BesideGroups) -> tuple[str, ...]:
     """Those of these instances that the group has, whether or not its description shows them. Raises `AwsError`."""
-    names = [match[1] for text in provider_ids if (match := _PROVIDER_ID.match(text))]
-    found: list[str] = []
-    for start in range(0, len(names), _IDS_AT_ONCE):
-        answer = aws.call(AUTO_SCALING, "DescribeAutoScalingInstances", InstanceIds=names[start : start + _IDS_AT_ONCE])
-        members = answer.body.get("AutoScalingInstances") or ()
-        found += [one["InstanceId"] for one in members if one["AutoScalingGroupName"] == target.name]
-    return tuple(sorted(found))
+    names = tuple(match[1] for text in provider_ids if (match := _PROVIDER_ID.match(text)))
+    groups = around.groups_of(aws, names) if names else {}
+    return tuple(sorted(name for name, group_name in groups.items() if group_name == target.name))
 
 
 def _managed(aws: Aws, item: AutoScalingGroup) -> dict[str, beside.ManagedNodeGroup]:

@@ -15,10 +15,11 @@ from reconciler.decisions.groups.cluster_names import CLUSTER_MARK, cluster_mark
 from reconciler.decisions.ownership.owner import OUR_MARKS, POLICY_MARK, policy_mark
 from reconciler.plan.plan import Bound
 from reconciler.platforms.aws.facts.ownership import WRITTEN
+from reconciler.platforms.aws.kinds import READ_LAG_SECONDS
 from reconciler.platforms.aws.writing.accounts import Accounts
 from reconciler.platforms.aws.writing.beside_groups import BesideGroups
 from reconciler.platforms.aws.writing.calls import Answer, Aws, AwsError, failed, unread
-from reconciler.platforms.aws.writing.fresh import Reading, group_members, read
+from reconciler.platforms.aws.writing.fresh import Reading, group_members, read, read_alone
 from reconciler.platforms.aws.writing.growth import launch, launches_at_once, set_desired
 from reconciler.platforms.aws.writing.marks import delete_tags, ours, set_tags, written
 from reconciler.platforms.aws.writing.removal import Cancellations, Removals, may_unshield, shielded_since
@@ -28,6 +29,8 @@ from reconciler.providers.ownership_guard import objection, of_another_cluster
 _READS = ("Describe", "Get")
 _AGAIN_SECONDS = 10
 """The time between two looks at what a cancellation has left."""
+_CANCEL_CALLS, _FINISH_CALLS = 5, 3
+"""How many calls of its own each takes at most, as a rule."""
 
 
 class _Guarded:
@@ -64,6 +67,7 @@ class AwsProvider:
         self._guard = guard
         self._removals = Removals(self._aws, self._read, foreign=self._foreign)
         self._tried: dict[TargetRef, int] = {}
+        self._finished: dict[TargetRef, int] = {}
         self._around: dict[tuple[str, str], BesideGroups] = {}
 
     def resize(self, target: TargetRef, replicas: int, bound: Bound, annotations: Mapping[str, str] | None = None) -> WriteResult:
@@ -117,21 +121,25 @@ class AwsProvider:
         return self._judged(target, write)
 
     def cancel(self, target: TargetRef, machines: tuple[str, ...], replicas: int, bound: Bound) -> WriteResult:
-        """Withdraw requests that never got an instance; no running instance ends for it."""
+        """Withdraw requests that never got an instance; no running instance ends for it. They may wait while AWS is asked for
+        much else."""
+        if not self._spare(target, _CANCEL_CALLS):
+            message = f"{target}: its failed requests wait, because AWS is asked for much else at the moment"
+            return WriteResult(code=WriteCode.UNAVAILABLE, message=message)
 
         def write(aws: Aws, reading: Reading) -> WriteResult:
             wrong = objection(reading.facts, bound)
             if wrong is None and replicas < reading.item.min_size:
                 message = f"{target}: {replicas} is below its MinSize {reading.item.min_size}"
                 wrong = WriteResult(code=WriteCode.REFUSED, message=message)
-            return wrong or Cancellations(aws, self._read).cancel(reading, machines, replicas)
+            return wrong or Cancellations(aws).cancel(reading, machines, replicas)
 
         return self._judged(target, write)
 
     def concealed(self, target: TargetRef, provider_ids: Sequence[str]) -> WriteResult | None:
         """As `FindsNodes.concealed` says."""
         try:
-            found = group_members(self._aws(target), target, provider_ids)
+            found = group_members(self._aws(target), target, provider_ids, self._beside(target))
         except AwsError as error:
             return unread(error, f"the groups of Nodes that belong to no group which was read, before {target} is lowered")
         if not found:
@@ -139,23 +147,36 @@ class AwsProvider:
         message = f"{target}: its description does not show {', '.join(found)} yet, and their Nodes have joined"
         return WriteResult(code=WriteCode.STALE, message=message)
 
-    def finish(self, facts: TargetFacts, now_seconds: int) -> None:
-        """Remove the protection that a cancellation left, once AWS has acted."""
-        target = facts.ref
-        if (
-            not may_unshield(facts, now_seconds)
-            or not self._marked(facts)
-            or now_seconds - self._tried.get(target, 0) < _AGAIN_SECONDS
-        ):
-            return
-        self._tried[target] = now_seconds
-        # The next iteration tries again. What stays protected meanwhile is safe.
-        with suppress(AwsError, msgspec.ValidationError):
-            aws = self._aws(target)
-            reading = read(aws, target)
-            if reading is not None and self._marked(reading.facts):
-                Cancellations(aws, self._read).recover(reading)
-        self._accounts.wrote(target.region, target.name, loop=self._loop)
+    def finish(self, targets: Sequence[TargetFacts], now_seconds: int) -> None:
+        """Remove the protection that cancellations left, once AWS has acted."""
+        due = [
+            facts.ref
+            for facts in targets
+            if may_unshield(facts, now_seconds) and self._marked(facts) and self._may_finish(facts, now_seconds)
+        ]
+        due = [target for target in due if self._spare(target, _FINISH_CALLS)]
+        self.expect(due)
+        for target in due:
+            self._tried[target] = now_seconds
+            # The next iteration tries again. What stays protected meanwhile is safe.
+            with suppress(AwsError, msgspec.ValidationError):
+                aws = self._aws(target)
+                reading = read_alone(aws, target, self._beside(target))
+                if reading is None or (self._marked(reading.facts) and Cancellations(aws).recover(reading)):
+                    self._finished[target] = now_seconds
+            self._accounts.wrote(target.region, target.name, loop=self._loop)
+
+    def expect(self, targets: Sequence[TargetRef]) -> None:
+        """As `WritesTogether.expect`."""
+        for place in {(target.region, self._role_of(target)) for target in targets}:
+            names = (target.name for target in targets if (target.region, self._role_of(target)) == place)
+            self._around.setdefault(place, BesideGroups()).expect(names)
+
+    def _may_finish(self, facts: TargetFacts, now_seconds: int) -> bool:
+        """Not again on a read that may be older than what was done, nor right after a try."""
+        done = self._finished.get(facts.ref)
+        late = done is None or facts.read_seconds > done + READ_LAG_SECONDS
+        return late and now_seconds - self._tried.get(facts.ref, 0) >= _AGAIN_SECONDS
 
     def may_begin(self, target: TargetRef, machine: str, node: str, bound: Bound) -> WriteResult:
         """Whether the instance behind the node may be removed."""
@@ -174,6 +195,9 @@ class AwsProvider:
     def marked_by(self, target: TargetRef, machine: str) -> str:
         """Nobody: instances have no marks of ours."""
         return ""
+
+    def _spare(self, target: TargetRef, calls: int) -> bool:
+        return self._accounts.of(target.region, self._role_of(target)).spare(calls)
 
     def _aws(self, target: TargetRef) -> Aws:
         return _Guarded(self._accounts.of(target.region, self._role_of(target)), self._guard)
@@ -205,7 +229,7 @@ class AwsProvider:
         if (foreign := self._foreign(reading.facts)) is not None:
             return foreign
         try:
-            cancellations = Cancellations(aws, self._read)
+            cancellations = Cancellations(aws)
             if may_unshield(reading.facts, reading.date_seconds) and self._marked(reading.facts):
                 cancellations.recover(reading)
                 reading = self._read(target) or reading

@@ -44,11 +44,10 @@ _ENDING = ("Terminating", "Terminated")
 
 
 class Cancellations:
-    """`read` returns the group at this moment. Both `read` and `aws` raise `AwsError`."""
+    """Of one account and region. `aws` raises `AwsError`."""
 
-    def __init__(self, aws: Aws, read: Callable[[TargetRef], Reading | None]) -> None:
+    def __init__(self, aws: Aws) -> None:
         self._aws = aws
-        self._read = read
 
     def cancel(self, reading: Reading, machines: tuple[str, ...], desired: int) -> WriteResult:
         """End exactly the instances that never became nodes, then withdraw the requests without one. Raises `AwsError`."""
@@ -60,8 +59,7 @@ class Cancellations:
                 return result
         if kept:
             return WriteResult()
-        # Other writers were read a moment ago. The number of instances is read once more.
-        return self._lower(target, seen_again(self._aws, reading), desired)
+        return self._lower(target, seen_again(self._aws, reading) if machines else reading, desired)
 
     def _end(self, target: TargetRef, reading: Reading, name: str, *, decrement: bool) -> WriteResult:
         instance = reading.instance(name)
@@ -89,15 +87,20 @@ class Cancellations:
         ours = SHIELD in dict(now.facts.annotations)
         if why := foreign_protection(now.item):
             return WriteResult(code=WriteCode.REFUSED, message=f"{target}: {why}: the unfulfilled requests stay")
-        if not shielded and not ours:
-            return set_desired(self._aws, now, desired)
-        # Written first: a process that ends here leaves a record of the protection, which the next one removes.
-        set_tags(self._aws, target.name, {SHIELD: str(now.date_seconds)})
+        shields = bool(shielded) or ours
         lowered = False
         try:
-            self._protect(target, shielded, protected=True)
-            last = self._read(target)
-            if last is None or last.item.desired_capacity != now.item.desired_capacity:
+            if shields:
+                # Written first: a process that ends here leaves a record of the protection, which the next one removes.
+                set_tags(self._aws, target.name, {SHIELD: str(now.date_seconds)})
+                self._protect(target, shielded, protected=True)
+            # Other writers were read a moment ago. The number of instances is read once more.
+            last = seen_again(self._aws, now)
+            if last is None:
+                return WriteResult(code=WriteCode.NOT_FOUND, message=f"{target} is gone")
+            if last.item.desired_capacity <= desired:
+                return WriteResult()
+            if last.item.desired_capacity != now.item.desired_capacity:
                 return WriteResult(code=WriteCode.STALE, message=f"somebody else wrote {target} meanwhile")
             wrong = _surplus(last, desired)
             lowered = wrong is None
@@ -107,7 +110,7 @@ class Cancellations:
             raise
         finally:
             # The write may have been done, so the protection is removed later (`recover`), like that of an earlier write.
-            if not lowered and not ours:
+            if shields and not lowered and not ours:
                 self.unshield(target, shielded)
 
     def unshield(self, target: TargetRef, names: tuple[str, ...]) -> None:
@@ -115,14 +118,18 @@ class Cancellations:
         self._protect(target, names, protected=False)
         delete_tags(self._aws, target.name, (SHIELD,))
 
-    def recover(self, reading: Reading) -> None:
+    def recover(self, reading: Reading) -> bool:
         """Remove what a cancellation, or a process that ended in one, has left. We protected only instances without protection.
-        Raises `AwsError`."""
-        if may_unshield(reading.facts, reading.date_seconds) and len(reading.counted) <= reading.item.desired_capacity:
-            left = tuple(
-                one.instance_id for one in reading.counted if one.protected_from_scale_in and one.lifecycle_state == IN_SERVICE
-            )
-            self.unshield(reading.facts.ref, left)
+        Returns whether nothing is left. Raises `AwsError`."""
+        if shielded_since(reading.facts) is None:
+            return True
+        if not may_unshield(reading.facts, reading.date_seconds) or len(reading.counted) > reading.item.desired_capacity:
+            return False
+        left = tuple(
+            one.instance_id for one in reading.counted if one.protected_from_scale_in and one.lifecycle_state == IN_SERVICE
+        )
+        self.unshield(reading.facts.ref, left)
+        return True
 
     def _protect(self, target: TargetRef, names: tuple[str, ...], *, protected: bool) -> None:
         for start in range(0, len(names), _PROTECTED_AT_ONCE):
