@@ -7,7 +7,7 @@ import msgspec
 
 from reconciler.cluster.defects import DEFECT, judged
 from reconciler.cluster.world import World
-from reconciler.decisions.decide import DEFAULT_WORK_BUDGET, Decision, decide_ahead, decide_counted, settle
+from reconciler.decisions.decide import DEFAULT_WORK_BUDGET, Decision, decide_ahead, settle
 from reconciler.decisions.groups.effective_groups import effective_groups
 from reconciler.decisions.memory import Memory
 from reconciler.decisions.outcome.foreseen import Foreseen
@@ -70,16 +70,23 @@ def follow(at: Standing, foreseen: Foreseen | None, policy: PolicySet, work: Wor
             return at
         if due is None:
             return _with_waiting(at, rests=True)
-        if not work.spend(STEPS_OF_A_PLAN + len(then.world.nodes) + len(then.world.pods)):
+        decision = _decided(then.world, policy, then.memory, due, work, work_budget)
+        if decision is None:
             break
-        one = Work(min(work_budget, work.budget - work.spent))
-        decision = decide_ahead(one_by_one(then.world), policy, then.memory, due, one, with_wanted=False)
-        foreseen = decision.foreseen
+        foreseen = None if work.exhausted else decision.foreseen
         at = msgspec.structs.replace(then, memory=decision.memory, now_seconds=due, plan=decision.plan, loops=at.loops + 1)
-        if not work.spend(one.spent) or one.exhausted:
-            work.spend(work.budget)
-            break
     return _with_waiting(at)
+
+
+def _decided(world: World, policy: PolicySet, memory: Memory, now_seconds: int, work: Work, work_budget: int) -> Decision | None:
+    """One decision more on the way; None if the steps do not suffice to begin it. If it runs out of them, so does `work`."""
+    if not work.spend(STEPS_OF_A_PLAN + len(world.nodes) + len(world.pods)):
+        return None
+    one = Work(min(work_budget, work.budget - work.spent))
+    decision = decide_ahead(one_by_one(world), policy, memory, now_seconds, one, with_wanted=False)
+    if not work.spend(one.spent) or one.exhausted:
+        work.spend(work.budget)
+    return decision
 
 
 def _with_waiting(at: Standing, *, rests: bool = False) -> Standing:
@@ -162,14 +169,11 @@ def play(at: Standing, policy: PolicySet, work: Work, work_budget: int) -> Stand
         if due is None or rests:
             break
         cluster.advance_to(due)
-        if not work.spend(STEPS_OF_A_PLAN + len(cluster.objects.nodes) + len(cluster.objects.pods)):
+        decision = _decided(cluster.world(), policy, memory, cluster.now_seconds, work, work_budget)
+        if decision is None:
             break
-        one = Work(min(work_budget, work.budget - work.spent))
-        simulated = one_by_one(cluster.world())
-        current, memory = decide_counted(simulated, policy, memory, cluster.now_seconds, one, with_wanted=False)
-        loops += 1
-        if not work.spend(one.spent) or one.exhausted:
-            work.spend(work.budget)
+        current, memory, loops = decision.plan, decision.memory, loops + 1
+        if work.exhausted:
             break
     return _ended(at, current, cluster, loops, rests=rests)
 

@@ -159,23 +159,18 @@ def upcoming_nodes(view: View) -> tuple[UpcomingNode, ...]:
         earlier = expectation(times)
         patience = overdue_after_seconds(times, group.scale_up.max_node_provision_time_seconds)
         failed = dict(situation.failed)
-        waiting = [machine for machine in machines if not machine.node and not machine.deleting]
-        for machine in waiting:
-            since = requested_seconds(view.memory, group, machine, view.now_seconds)
-            upcoming.append(
-                UpcomingNode(
-                    group=group.name, since_seconds=since, machine=machine.name, until_seconds=since + patience,
-                    failed=failed.pop(machine.name, ""), expected_seconds=since + earlier.within_seconds if earlier else 0,
-                )
-            )  # fmt: skip
-        expected = situation.upcoming - sum(1 for entry in upcoming if entry.group == group.name and not entry.failed)
-        whys = [*failed.values(), *("" for _ in range(expected))]
+        asked = [
+            (machine.name, requested_seconds(view.memory, group, machine, view.now_seconds), failed.pop(machine.name, ""))
+            for machine in machines
+            if not machine.node and not machine.deleting
+        ]
+        whys = [*failed.values(), *[""] * (situation.upcoming - sum(not why for _, _, why in asked))]
         clocks = unmade_clocks(view.memory, group, situation.current, len(whys), view.now_seconds)
         upcoming += [
             UpcomingNode(
-                group=group.name, since_seconds=since, until_seconds=since + patience, failed=why,
+                group=group.name, since_seconds=since, machine=name, until_seconds=since + patience, failed=why,
                 expected_seconds=since + earlier.within_seconds if earlier else 0,
             )
-            for since, why in zip(clocks, whys, strict=True)
+            for name, since, why in (*asked, *(("", *entry) for entry in zip(clocks, whys, strict=True)))
         ]  # fmt: skip
     return tuple(sorted(upcoming))

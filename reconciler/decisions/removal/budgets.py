@@ -14,6 +14,7 @@ from reconciler.plan.plan import NodeState
 from reconciler.policy.documents import Budget, RemovalReason
 from reconciler.policy.values.label_selector import selector_matches
 from reconciler.policy.windows import closes_at
+from reconciler.values.instant import instant_text
 
 # These apply if the policy has no budgets. Removing empty nodes disturbs nobody, so all of them may leave at once. Of the nodes
 # with pods, a tenth leave at a time, as with Karpenter. The Cluster Autoscaler's parallelism (10 at once, 1 of them drained)
@@ -73,18 +74,21 @@ class BudgetLedger:
                 return ZoneBudgetUsedUp(zones=budget.zones, disrupted=", ".join(sorted(zones)))
         return None
 
-    def shut_at(self, reason: RemovalReason, node: int, at_seconds: int) -> tuple[Budget, int | None] | None:
+    def shut_at(self, reason: RemovalReason, node: int, at_seconds: int) -> tuple[DisruptionBudgetUsedUp, int | None] | None:
         """The budget of zero that keeps a node then, the one that ends last, with its end (None: it has none)."""
-        open_zero: list[tuple[Budget, int | None]] = []
+        open_zero: list[tuple[Budget, int]] = []
         for budget in self._zero:
             if not self._covers(budget, reason, node):
                 continue
             if not budget.schedule:
-                return budget, None
+                return DisruptionBudgetUsedUp(nodes=budget.nodes, percent=budget.percent), None
             until = closes_at(budget.schedule, budget.time_zone, budget.duration_seconds or 0, at_seconds)
             if until is not None:
                 open_zero.append((budget, until))
-        return max(open_zero, key=lambda pair: pair[1] or 0, default=None)
+        if not open_zero:
+            return None
+        budget, end = max(open_zero, key=lambda pair: pair[1])
+        return DisruptionBudgetUsedUp(nodes=budget.nodes, percent=budget.percent, until=instant_text(end)), end
 
     def same_zero(self, node: int) -> tuple[bool, ...]:
         """Which budgets of zero select a node: nodes with equal answers are kept by the same ones."""

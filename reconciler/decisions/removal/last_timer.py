@@ -85,14 +85,8 @@ class LastTimers:
         """The budget of zero that is open then, with its end; None where there is none."""
         key = reason, at_seconds, self._budgets.same_zero(node)
         if key not in self._shut:
-            self._shut[key] = None
             shut = self._budgets.shut_at(reason, node, at_seconds)
-            if shut is not None:
-                budget, until = shut
-                why = DisruptionBudgetUsedUp(
-                    nodes=budget.nodes, percent=budget.percent, until="" if until is None else instant_text(until)
-                )
-                self._shut[key] = Timer(at_seconds=until, blocker=why.blocker())
+            self._shut[key] = None if shut is None else Timer(at_seconds=shut[1], blocker=shut[0].blocker())
         return self._shut[key]
 
     def _kept_at(self, group: GroupDraft, left: int, at_seconds: int) -> Timer | None:

@@ -178,10 +178,7 @@ def _allowed(draft: Draft, nodes: Sequence[int]) -> tuple[int, tuple[Bound, ...]
         shut = next((one for node in nodes if (one := ledger.shut_at(_REASON, node, at)) is not None), None)
         if shut is None:
             break
-        budget, until = shut
-        why = DisruptionBudgetUsedUp(
-            nodes=budget.nodes, percent=budget.percent, until="" if until is None else instant_text(until)
-        )
+        why, until = shut
         if until is None:
             return 0, (), (why.blocker(),), None
         at = until
