@@ -32,7 +32,8 @@ from reconciler.decisions.removal.keeps import (
     RemovalAsked,
     SoFar,
     codes_asked_by,
-    kept,
+    kept_by,
+    rules_asked_by,
 )
 from reconciler.decisions.removal.kinds import KINDS, Leaving
 from reconciler.decisions.removal.last_timer import LastTimers, Timer
@@ -46,6 +47,7 @@ from reconciler.scheduling.relocation import Places
 # In which order nodes are examined for their removal, and where a plan goes on whose forerunner ran out of work.
 
 NOT_EXAMINED = NodeNotExamined().blocker()
+_RULES_OF = {asker: rules_asked_by(OF_REMOVALS, asker) for asker in (PLAN, SEARCH, TAKEOVER)}
 
 
 def in_order(draft: Draft, candidates: Iterable[Candidate]) -> list[Candidate]:
@@ -261,7 +263,7 @@ class Removals:
             return NotManaged().blocker()
         wanted, saves, keeps_headroom = (True, KINDS[reason].saves, KINDS[reason].keeps_headroom) if reason else (False,) * 3
         asked = RemovalAsked(self._so_far, one.group, one.index, wanted, saves, keeps_headroom, takeover)
-        return next(kept(OF_REMOVALS, asker, asked), None)
+        return next(kept_by(_RULES_OF[asker], asked), None)
 
     def _keep_headroom(self, candidate: Candidate, reason: RemovalReason) -> Blocker | None:
         """kube-scheduler does not know headroom and prefers empty nodes. Pods that fit there may move there, and the headroom
@@ -288,7 +290,8 @@ class Removals:
             budget = self._ledger.budgets[short[0]]
             return BudgetUsedUp(budget=f"{budget.namespace}/{budget.name}").blocker()
         draft.shares.book()
-        if draft.work.exhausted or not draft.shares.over.isdisjoint(map(draft.namespace, moving)):
+        over = draft.shares.over
+        if draft.work.exhausted or (over and not over.isdisjoint(map(draft.namespace, moving))):
             return NOT_EXAMINED
         excluded = KINDS[reason].saves and bool(self._so_far.bought.nodes)
         parts = ((places, self._trials.by_size(moving)),)

@@ -47,7 +47,7 @@ class Trials:
         mark = state.mark()
         lift(state, one.index, moving)
         for places, shapes in parts:
-            lifted, looked = state.mark(), places.looked
+            lifted, looked = state.mark() if len(shapes) > 1 else mark, places.looked
             moved = places.fit(shapes, [moving[shape] for shape in shapes])
             lacking, blocker = moved.short, None
             if lacking is not None:
