@@ -11,7 +11,6 @@ import msgspec
 
 from reconciler.cluster.devices.resource_claim import Allocation, ResourceClaim
 from reconciler.cluster.devices.resource_slice import Where
-from reconciler.cluster.pods.pod import PodShape
 from reconciler.cluster.world import World
 from reconciler.scheduling.bindings import Bindings
 from reconciler.scheduling.devices.allocation import MOST_STEPS, AllocationError, Given, NodeAllocator, Wanted
@@ -21,9 +20,9 @@ from reconciler.scheduling.devices.selector_values import NotEvaluatedError, Sel
 from reconciler.scheduling.devices.taken import Taken
 from reconciler.scheduling.node_affinity import label_reader
 from reconciler.scheduling.nodes import NodeTable
-from reconciler.scheduling.predicates.device_demand import Asked, ClaimKey, Demand, Shared, wanted_of
+from reconciler.scheduling.predicates.device_demand import Asked, ClaimKey, Demand, Demands, Shared
 from reconciler.scheduling.predicates.device_site import DeviceSite, SiteState, pool_content, state_of, taken_of, with_coming
-from reconciler.scheduling.predicates.dynamic_resources import missing_kinds, reached, unserved, wanted_for
+from reconciler.scheduling.predicates.dynamic_resources import missing_kinds, reached
 from reconciler.scheduling.release import Release
 from reconciler.scheduling.shapes import ShapeTable
 
@@ -60,13 +59,9 @@ class DevicePlacement:
         self._taken = Taken(world.resource_claims)
         self._long_steps: dict[str, int] = {}
         """What long searches have taken so far, by namespace."""
-        self._claims = {(claim.namespace, claim.name): claim for claim in world.resource_claims}
-        self._shared: dict[ClaimKey, Shared] = {}
+        self._demands = Demands(world, nodes, shapes, self._catalog)
+        self._shared = self._demands.shared
         self._bound_users: dict[ClaimKey, int] = {}
-        self._demands: dict[int, Demand] = {}
-        self._asked_of: dict[tuple[int, int], Asked] = {}
-        """By shape and shape of the node, where nodes differ in what they list."""
-        self._numbers: dict[tuple[Wanted, ...], int] = {}
         self._sites: dict[int, DeviceSite] = {}
         self._layouts: dict[object, int] = {}
         self._sample: dict[int, DeviceSite] = {}
@@ -96,7 +91,7 @@ class DevicePlacement:
         """
         if self._unknown:
             return self._unknown
-        demand = self._demand(shape)
+        demand = self._demands.of(shape)
         if demand.unclear:
             return demand.unclear
         if self._taken.unmodelled and (demand.claims or self._is_delegated(demand, enters)):
@@ -117,13 +112,13 @@ class DevicePlacement:
     def most(self, shape: int, node: int, most: int) -> int:
         """How many pods of the shape, `most` at most, get devices on the node. 1 stands for one or more where other nodes reach
         the same devices."""
-        demand = self._demands.get(shape) or self._demand(shape)
+        demand = self._demands.of(shape)
         if demand.unclear or most <= 0 or (demand.claims and self._unknown_on.get(node)):
             return 0
         site = self._sites.get(node) or self._site(node)
         if demand.shared and any(not self._reaches(self._shared[key], site, node) for key in demand.shared):
             return 0
-        asked = demand.asked or self._asked(shape, demand, node)
+        asked = demand.asked or self._demands.asked(shape, demand, node)
         if not asked.wanted:
             return most
         if self._unknown_on.get(node):
@@ -132,7 +127,7 @@ class DevicePlacement:
         if full[node]:
             return 0
         self._shapes.effort.add(_A_LOOK)
-        if site.layout < 0 or (demand.shared and any(map(self._is_open, demand.shared))):
+        if site.layout < 0 or (demand.shared and any(map(self._demands.is_open, demand.shared))):
             found = self._found(asked, site)
             full[node] = not isinstance(found, tuple)
             return int(isinstance(found, tuple))
@@ -147,8 +142,8 @@ class DevicePlacement:
 
     def full(self, shape: int) -> bytearray:
         """By node: 1 where a pod of the shape is known to get no devices until some are given back."""
-        demand = self._demand(shape)
-        return self._full_for(-1 - shape if demand.extended else (demand.asked or self._asked(shape, demand, -1)).number)
+        demand = self._demands.of(shape)
+        return self._full_for(-1 - shape if demand.extended else (demand.asked or self._demands.asked(shape, demand, -1)).number)
 
     def _full_for(self, number: int) -> bytearray:
         full = self._full.get(number)
@@ -165,16 +160,16 @@ class DevicePlacement:
 
     def starts(self, shape: int) -> bool:
         """Does the first pod decide where the others can go, since they share a claim that has no devices yet?"""
-        return any(not self._shared[key].has_devices for key in self._demand(shape).shared)
+        return any(not self._shared[key].has_devices for key in self._demands.of(shape).shared)
 
     def shares(self, shape: int) -> bool:
         """Do pods of the shape have a claim that others may have too?"""
-        return bool(self._demand(shape).shared)
+        return bool(self._demands.of(shape).shared)
 
     def judge(self, shape: int, node: int) -> str | Trouble:
         """Why one more pod of the shape gets no devices on the node; empty: it does."""
-        demand = self._demand(shape)
-        asked = self._asked(shape, demand, node)
+        demand = self._demands.of(shape)
+        asked = self._demands.asked(shape, demand, node)
         if self._unknown_on.get(node) and (demand.claims or asked.wanted):
             return Trouble("devices of pods on the node", aborts=False)
         site = self._site(node)
@@ -192,7 +187,7 @@ class DevicePlacement:
         """Shapes were appended to the table: those that ask for devices are watched."""
         start, self._seen = self._seen, len(self._shapes)
         shapes = self._shapes.shapes
-        new = [shape for shape in range(start, len(shapes)) if shapes[shape].claims or self._served(shapes[shape])]
+        new = [shape for shape in range(start, len(shapes)) if shapes[shape].claims or self._demands.served(shapes[shape])]
         self.watched.update(new)
         for shape in new:
             self._bindings.watchers.watch(shape, self)
@@ -219,10 +214,10 @@ class DevicePlacement:
         """Pods that run without a claim that has devices there: a simulated cluster moves pods, and writes no claims."""
         chosen = frozenset(new)
         for shape, _, count in self._bindings.of(new):
-            for key in self._demand(shape).shared:
+            for key in self._demands.of(shape).shared:
                 self._bound_users[key] = self._bound_users.get(key, 0) + count
                 self._shared[key].users = max(self._shared[key].users, self._bound_users[key])
-        owned = [claim for claim in self._claims.values() if claim.allocation is not None and claim.owner_uid]
+        owned = [claim for claim in self._demands.claims.values() if claim.allocation is not None and claim.owner_uid]
         uids = {claim.owner_uid: claim for claim in owned if not claim.of_extended_resources}
         special = {claim.owner_uid: claim for claim in owned if claim.of_extended_resources}
         pods, counted = self._world.pods, dict[tuple[int, int], int]()
@@ -233,7 +228,7 @@ class DevicePlacement:
             node = pods.node[row]
             if shape not in chosen or node < 0:
                 continue
-            demand, uid = self._demand(shape), pods.uid[row]
+            demand, uid = self._demands.of(shape), pods.uid[row]
             own = any(isinstance(one, Wanted) for one in demand.claims)
             if own and not self._is_at(uids.get(uid), node):
                 continue
@@ -252,7 +247,7 @@ class DevicePlacement:
         return reached(claim.allocation.terms, labels, nodes.names[node])
 
     def _give(self, shape: int, node: int) -> None:
-        demand, place = self._demand(shape), (shape, node)
+        demand, place = self._demands.of(shape), (shape, node)
         for key in demand.shared:
             self._shared[key].users += 1
         if self._off.get(place):
@@ -261,7 +256,7 @@ class DevicePlacement:
                 self._restore(self._shared[key])
             return
         site = self._site(node)
-        asked = self._asked(shape, demand, node)
+        asked = self._demands.asked(shape, demand, node)
         found = self._found(asked, site) if asked.wanted and not demand.unclear else _NO_DEVICES
         given = None if isinstance(found, Trouble) or found is None or demand.unclear else found
         own = None
@@ -270,7 +265,9 @@ class DevicePlacement:
             self._unknown_on[node] = self._unknown_on.get(node, 0) + 1
         else:
             open_keys = [
-                None if isinstance(one, Wanted) else one for one in demand.claims if isinstance(one, Wanted) or self._is_open(one)
+                None if isinstance(one, Wanted) else one
+                for one in demand.claims
+                if isinstance(one, Wanted) or self._demands.is_open(one)
             ]
             # Last is what extended resources ask for.
             open_keys.append(None)
@@ -284,7 +281,7 @@ class DevicePlacement:
         self._handed.setdefault(place, []).append(own)
 
     def _take_back(self, shape: int, node: int) -> None:
-        place, demand = (shape, node), self._demand(shape)
+        place, demand = (shape, node), self._demands.of(shape)
         handed = self._handed.get(place)
         if handed:
             own = handed.pop()
@@ -311,9 +308,6 @@ class DevicePlacement:
         if shared.released and shared.given is None and shared.allocation is not None:
             shared.released = False
             self._mark(shared.allocation, taken=True)
-
-    def _is_open(self, key: ClaimKey) -> bool:
-        return not self._shared[key].has_devices
 
     def _mark(self, allocation: Allocation, *, taken: bool) -> None:
         """Devices that the cluster says are allocated become free, or taken again."""
@@ -478,7 +472,7 @@ class DevicePlacement:
             return "its claims cannot be met with the devices here"
 
     def _trouble(self, shape: int, demand: Demand, enters: Callable[[int], bool]) -> str:
-        asked = self._numbered(self._of_claims(demand))
+        asked = self._demands.of_claims(demand)
         if not asked.wanted and not demand.extended:
             return ""
         key = (asked.number, demand.extended), self._shapes.demand[shape]
@@ -490,7 +484,7 @@ class DevicePlacement:
         for site, nodes in self._alike():
             by_asked: dict[int, tuple[Asked, list[int]]] = {}
             for node in nodes if demand.extended else nodes[:1]:
-                asked = self._asked(shape, demand, node)
+                asked = self._demands.asked(shape, demand, node)
                 by_asked.setdefault(asked.number, (asked, []))[1].append(node)
             for asked, those in by_asked.values():
                 if not asked.wanted or not isinstance(self._found(asked, site), Trouble):
@@ -513,84 +507,6 @@ class DevicePlacement:
                 groups.setdefault(key, (site, []))[1].append(node)
             self._groups = list(groups.values())
         return self._groups
-
-    # Demands.
-
-    def _demand(self, shape: int) -> Demand:
-        known = self._demands.get(shape)
-        if known is None:
-            known = self._demands[shape] = self._read(self._shapes.shapes[shape])
-        return known
-
-    def _read(self, shape: PodShape) -> Demand:
-        claims: list[Wanted | ClaimKey] = []
-        unclear = ""
-        for use in shape.claims:
-            if use.unclear or (use.generated and not use.requests):
-                unclear = unclear or use.unclear or "a claim without requests"
-                continue
-            if use.generated:
-                wanted = Wanted(name=use.name, requests=use.requests, constraints=use.constraints)
-                unclear = unclear or self._refused(wanted)
-                claims.append(wanted)
-                continue
-            claim = self._claims.get((shape.namespace, use.claim))
-            if claim is None or claim.deleting:
-                state = "does not exist" if claim is None else "is being deleted"
-                unclear = unclear or f"claim {use.claim}, which {state}"
-                continue
-            allocation = claim.allocation
-            if allocation is not None and (allocation.waits or allocation.failed or allocation.unmodelled):
-                unclear = unclear or f"binding conditions of claim {claim.name}"
-            key = claim.namespace, claim.name
-            if key not in self._shared:
-                self._shared[key] = Shared(claim)
-            if allocation is None or claim.reserved_for:
-                unclear = unclear or self._refused(wanted_of(claim))
-            claims.append(key)
-        extended = self._served(shape)
-        shared = tuple(one for one in claims if not isinstance(one, Wanted))
-        own = tuple(one for one in claims if isinstance(one, Wanted))
-        return Demand(tuple(claims), unclear, shared, extended, None if shared or extended else self._numbered(own))
-
-    def _served(self, shape: PodShape) -> tuple[tuple[str, int], ...]:
-        """The extended resources, with their amounts, that classes serve."""
-        served = self._nodes.served
-        return tuple((name, amount) for name, amount in shape.requests.extended if amount and name in served) if served else ()
-
-    def _refused(self, wanted: Wanted) -> str:
-        objection = unserved(wanted.name, wanted.requests, self._catalog)
-        if objection:
-            return objection
-        return f"a constraint of claim {wanted.name}" if any(not one.attribute for one in wanted.constraints) else ""
-
-    def _asked(self, shape: int, demand: Demand, node: int) -> Asked:
-        """What has no devices yet, in the order of the claims, and then what the node asks its devices for.
-
-        Source: `filterExtendedResources` of the plugin, 1.36: what the node lists in its allocatable is not asked for.
-        """
-        if demand.asked is not None:
-            return demand.asked
-        if not demand.extended:
-            return self._numbered(self._of_claims(demand))
-        key = shape, self._nodes.shape[node]
-        known = self._asked_of.get(key)
-        if known is None:
-            served = self._nodes.from_devices(node, demand.extended)
-            known = self._numbered((*self._of_claims(demand), *((wanted_for(served, self._catalog),) if served else ())))
-            if not demand.shared:
-                self._asked_of[key] = known
-        return known
-
-    def _of_claims(self, demand: Demand) -> tuple[Wanted, ...]:
-        return tuple(
-            one if isinstance(one, Wanted) else wanted_of(self._shared[one].claim)
-            for one in demand.claims
-            if isinstance(one, Wanted) or self._is_open(one)
-        )
-
-    def _numbered(self, wanted: tuple[Wanted, ...]) -> Asked:
-        return Asked(wanted, self._numbers.setdefault(wanted, len(self._numbers)))
 
     def _reaches(self, shared: Shared, site: DeviceSite, node: int) -> bool:
         """Can a pod on the node use the devices of the claim, if it has some?"""
