@@ -207,8 +207,8 @@ def contradicted_zones(memory: Memory, target: str) -> frozenset[str]:
 
 
 def in_vain_since(memory: Memory, target: str) -> int | None:
-    """Since when nodes of the target may have been added in vain: for a zone in which they did not come, or by a template that it
-    no longer has. None: none were."""
+    """Since when nodes of the target may have been added in vain; None: none were. Either they did not come in the zone that they
+    were for, or the target has another template since."""
     since = [entry.asked_seconds for key, entry in memory.refuted.items() if key.startswith(f"{target}{_ZONE}")]
     came = memory.purchases.get(target)
     return min((*since, *((came.asked_seconds,) if came is not None and not came.template else ())), default=None)

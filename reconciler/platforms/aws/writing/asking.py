@@ -85,6 +85,8 @@ BESIDE_SECONDS = 1800.0
 TEMPLATES_SECONDS = 1800.0
 NODE_GROUPS_SECONDS = 3600.0
 CHANGING_SECONDS = 60.0
+WRITTEN_SECONDS = 20.0
+"""So often groups are asked for after a write that no read shows yet."""
 AWAITED_SECONDS = 40.0
 """What is older is asked again while pods wait. With the pauses of the poll, that is less than a minute."""
 _NAMES_AT_ONCE = 100
@@ -187,7 +189,7 @@ class Region:
             self.heard = self._asked["groups"] = now
             self._written.clear()
         elif moving := sorted(
-            self._moving | self._held | self._written | self._just_written() | self._settling(now) | self._marked_lately.keys()
+            self._moving | self._held | self._written | self._to_look_at(now) | self._settling(now) | self._marked_lately.keys()
         ):
             groups = self._named(moving)
             gone = set(moving) - groups.keys()
@@ -247,6 +249,13 @@ class Region:
     def _just_written(self) -> set[str]:
         """Groups of which a read may not show yet that instances are missing."""
         return {name for name, at in self._unsettled.items() if self._asked_at - at < READ_LAG_SECONDS and name in self._groups}
+
+    def _to_look_at(self, now: float) -> set[str]:
+        just_written = self._just_written()
+        if not just_written or not self._due("written", now, WRITTEN_SECONDS):
+            return set()
+        self._asked["written"] = now
+        return just_written
 
     def _settling(self, now: float) -> set[str]:
         """Groups whose read now shows the effect of our write, and whose last read was too early for that."""

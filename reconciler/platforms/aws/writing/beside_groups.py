@@ -1,10 +1,9 @@
-"""Groups and who else sizes them, asked before each write: one call for a single group, or one for all groups of a burst of
-writes.
+"""Groups and who else sizes them, asked before each write: one call for a single group, or one for all groups of a burst.
 
 AWS has no precondition for a write, so groups, scaling policies and scheduled actions are read each time. AWS lists them for one
 group or for many. For a dozen groups, single lists would take most of the calls of a burst from one bucket. A list for all groups
-counts for as long as a burst takes to write, and what it says of a group counts for one write. Instance refreshes of a group are
-read again before each write.
+counts for as long as a burst takes to write. What it says of a group counts for one write. Instance refreshes of a group are read
+again before each write.
 """
 
 import threading
