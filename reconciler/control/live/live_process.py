@@ -259,7 +259,7 @@ class LiveProcess:
                 self.management, settings.namespace, cluster.title, {CLUSTER_LABEL: settings.loop.labels[CLUSTER_LABEL]}
             ),
         )
-        store: MemoryStore = InMemoryStore() if settings.read_only else LiveMemoryStore(self.state)
+        store: MemoryStore = InMemoryStore() if settings.read_only else LiveMemoryStore(self.state, self.term)
         self._telling = Telling(
             self.workload, self.management, self.state, None if settings.read_only else objects(self.management),
             identity=settings.identity, wall_seconds=wall_seconds,

@@ -124,3 +124,24 @@ def test_equal_memories_are_written_once() -> None:
     assert (store.load(), store.writes) == (_KNOWN, 1)
     store.save(Memory())
     assert (store.load(), store.writes) == (Memory(), 2)
+
+
+def test_one_that_leads_reads_its_memory_once() -> None:
+    """In one term nobody else writes it. In the next one, out of any, and after a save that failed, it is read."""
+    state, term = _State(msgspec.json.encode(_KNOWN)), [1]
+    store = LiveMemoryStore(state, lambda: term[0])
+    assert store.load() == _KNOWN
+    state.parts[PART] = msgspec.json.encode(Memory())
+    assert store.load() == _KNOWN
+    for now in (2, 0):
+        term[0] = now
+        assert store.load() == Memory()
+    term[0] = 3
+    store.save(_KNOWN)
+    state.parts.clear()
+    assert store.load() == _KNOWN
+    state.fails = StateUnavailableError("somebody else has written it")
+    with pytest.raises(StoreUnavailableError):
+        store.save(Memory())
+    state.fails = None
+    assert store.load() == Memory()
