@@ -22,9 +22,9 @@ _WRITES = ("SetDesiredCapacity", _END, "CreateOrUpdateTags", "DeleteTags", "SetI
 
 
 class RandomAccount:
-    """`dishonest`: somebody sets the first group back whenever it was written. All that is drawn follows from `seed`."""
+    """Somebody sets the first group back whenever it was written. All that is drawn follows from `seed`."""
 
-    def __init__(self, service: Service, seed: int, *, dishonest: bool) -> None:
+    def __init__(self, service: Service, seed: int) -> None:
         self.dice = random.Random(seed)
         self.service = service
         self.loop = Loop(service)
@@ -38,7 +38,7 @@ class RandomAccount:
         dice, account = self.dice, service.account
         for name, group in self.loop.groups.items():
             group.max_size = dice.randint(2, 10)
-            if dishonest and name == "spot":
+            if name == "spot":
                 group.max_size = 10
         account.timing.launch, account.timing.terminate = dice.uniform(5, 120), dice.uniform(1, 60)
         account.timing.acts, account.timing.retry = dice.uniform(0, 4), dice.uniform(20, 120)
@@ -50,42 +50,24 @@ class RandomAccount:
         account.before.append(self._before)
         account.gone.append(self._gone)
         evicting(self.loop.cluster, dice)
-        self._dishonest = dishonest
         self._patience_seconds = dice.choice((0, 20, 120))
         self.blind_seconds = 60 + oldest + 8 * slowest
         """For so long after a write nobody can tell that it was undone: a minute, an old read, and the calls of one look."""
         self.described = f"seed {seed}: slowest answer {slowest:.1f} s, oldest read {oldest:.0f} s, refuses {self._refuses}"
 
-    def turn(self, *, grows: bool = True, shrinks: bool = True) -> LoopReport:
-        """Demand changes, the scheduler binds, others act, the loop turns."""
+    def turn(self) -> LoopReport:
+        """Demand grows, the scheduler binds, others act, the loop turns."""
         dice = self.dice
-        if grows and dice.random() < 0.4:
+        if dice.random() < 0.4:
             self._arrive()
-        if shrinks and dice.random() < 0.2 and self.loop.cluster.pods:
-            self.loop.cluster.pods.remove(dice.choice(self.loop.cluster.pods))
         if dice.random() < 0.1:
             # A right is taken away for a while, or given back.
             self._denied = frozenset() if self._denied else frozenset(dice.sample(_WRITES, 1)) if self._refuses else frozenset()
         bind(self.loop.cluster)
-        if self._dishonest:
-            self._set_back()
-        else:
-            self._interrupt()
+        self._set_back()
         report = self.loop.turn(dice.uniform(1, 10))
         self.reports.append(report)
         self._judge(report)
-        return report
-
-    def settled(self, turns: int) -> LoopReport:
-        """Every answer comes at once, nothing is refused, demand stays; after so many turns of 15 s."""
-        self._refuses, self._denied = 0, frozenset()
-        self.service.account.faults.clear()
-        self.service.latency = self.service.lag = lambda: 0.0
-        for _ in range(turns):
-            bind(self.loop.cluster)
-            report = self.loop.turn(15)
-            self.reports.append(report)
-            self._judge(report)
         return report
 
     @property
@@ -118,16 +100,9 @@ class RandomAccount:
         node = f"n-{instance.instance_id}"
         pods = [item for item in self.loop.cluster.pods if item["spec"].get("nodeName") == node]
         # What another one's lower number ends is not our doing; what we named is.
-        ours = not (self._dishonest and group.name == "spot") or instance.instance_id in self._ended
+        ours = group.name != "spot" or instance.instance_id in self._ended
         if pods and instance.health == "Healthy" and ours:
             self.wrong.append(f"{instance.instance_id} of {group.name} ended while {len(pods)} pods ran on it")
-
-    def _interrupt(self) -> None:
-        """What honest others do: a machine breaks and is replaced."""
-        if self.dice.random() < 0.03:
-            running = [one for group in self.loop.groups.values() for one in group.counted if one.state == "InService"]
-            if running:
-                self.dice.choice(running).health = "Unhealthy"
 
     def _set_back(self) -> None:
         """After each of our writes, at once or within minutes."""
@@ -143,5 +118,5 @@ class RandomAccount:
             return
         for line in report.plan.groups:
             # While reads fail a group may be held for want of evidence; nobody may be accused.
-            if line.owner.by == "a second writer" and not (self._dishonest and line.name == "spot"):
+            if line.owner.by == "a second writer" and line.name != "spot":
                 self.wrong.append(f"{line.name} is held: {[reason.message for reason in line.reasons]}")

@@ -16,9 +16,9 @@ _REFUSALS = ((403, "unauthorized", "not authorized"), (500, "internal_error", "t
 
 
 class RandomAccount:
-    """`dishonest`: somebody sets the first pool back whenever it was written. All that is drawn follows from `seed`."""
+    """Somebody sets the first pool back whenever it was written. All that is drawn follows from `seed`."""
 
-    def __init__(self, service: Service, seed: int, *, dishonest: bool) -> None:
+    def __init__(self, service: Service, seed: int) -> None:
         dice = self.dice = random.Random(seed)
         self.service, account = service, service.account
         self.pools = {name: account.add(name) for name in ("h100", "more")}
@@ -37,33 +37,24 @@ class RandomAccount:
         self._refuses = dice.choice((0, 0, 0.02, 0.1))
         self._denied = False
         self._number, self._due_seconds = 0, 0.0
-        self._dishonest, self._patience_seconds = dishonest, dice.choice((0, 20, 120))
+        self._patience_seconds = dice.choice((0, 20, 120))
         account.before.append(self._before)
         account.gone.append(self._gone)
         evicting(self.loop.cluster, dice)
         self.described = f"seed {seed}: slowest answer {slowest:.1f} s, oldest read {oldest:.0f} s, refuses {self._refuses}"
 
-    def turn(self, *, shrinks: bool = True) -> None:
-        """Demand changes, the scheduler binds, others act, the loop turns."""
+    def turn(self) -> None:
+        """Demand grows, the scheduler binds, others act, the loop turns."""
         dice, cluster = self.dice, self.loop.cluster
         if dice.random() < 0.4:
             self._number += 1
             cluster.pods += pending(dice.randint(1, 2), f"train{self._number}")
-        if shrinks and dice.random() < 0.2 and cluster.pods:
-            cluster.pods.remove(dice.choice(cluster.pods))
         if dice.random() < 0.1:
             self._denied = bool(self._refuses) and not self._denied
-        if self._dishonest:
-            self._set_back()
-        self._turned(dice.uniform(1, 10))
-
-    def settled(self, turns: int) -> None:
-        """Every answer comes at once, nothing is refused, demand stays; so many turns of 15 s."""
-        self._refuses, self._denied = 0, False
-        self.service.account.faults.clear()
-        self.service.latency = self.service.lag = lambda: 0.0
-        for _ in range(turns):
-            self._turned(15)
+        self._set_back()
+        bind(cluster)
+        self.report = self.loop.turn(dice.uniform(1, 10))
+        self._judge(self.report)
 
     @property
     def held(self) -> set[str]:
@@ -71,12 +62,10 @@ class RandomAccount:
         plan = self.report.plan if self.report is not None else None
         return {line.name for line in plan.groups if line.owner.state is not OwnerState.OURS} if plan is not None else set()
 
-    def _turned(self, seconds: float) -> None:
-        bind(self.loop.cluster)
-        self.report = self.loop.turn(seconds)
-        for line in self.report.plan.groups if self.report.plan is not None else ():
+    def _judge(self, report: LoopReport) -> None:
+        for line in report.plan.groups if report.plan is not None else ():
             # While reads fail a group may be held for want of evidence; nobody may be accused.
-            if line.owner.by == "a second writer" and not (self._dishonest and line.name == "h100"):
+            if line.owner.by == "a second writer" and line.name != "h100":
                 self.wrong.append(f"{line.name} is held: {[reason.message for reason in line.reasons]}")
         for name, pool in self.pools.items():
             if not 0 <= pool.count <= MOST:
@@ -94,7 +83,7 @@ class RandomAccount:
 
     def _gone(self, machine: Machine) -> None:
         pods = [item for item in self.loop.cluster.pods if item["spec"].get("nodeName") == f"n-{machine.id[-4:]}"]
-        if pods and not (self._dishonest and machine.pool == self.pools["h100"].id):
+        if pods and machine.pool != self.pools["h100"].id:
             self.wrong.append(f"{machine.id} ended while {len(pods)} pods ran on it")
 
     def _set_back(self) -> None:

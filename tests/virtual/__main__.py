@@ -43,4 +43,5 @@ def main() -> None:
                 print(f"{platform}: {told_of}", flush=True)
 
 
-main()
+if __name__ == "__main__":
+    main()

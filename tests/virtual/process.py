@@ -19,6 +19,7 @@ from reconciler.kube.watching.live_world import LiveWorld
 from reconciler.kube.watching.polled_source import PolledSource
 from reconciler.kube.watching.reflector import Pause, Steps
 from reconciler.kube.watching.target_streams import OwnTargets
+from reconciler.plan.plan import Plan
 from reconciler.policy.documents import PolicySet
 from reconciler.providers.contract import TargetProvider
 from reconciler.simulation.timers import gathered_seconds, next_timer_seconds
@@ -231,6 +232,7 @@ class Process:
     ) -> None:
         self.agenda, self.policy, self.busy, self.lives = agenda, policy, False, True
         self._turned, self._died, self.period_seconds = turned, died, period_seconds
+        self.last_plan: Plan | None = None
         self.api = Connection(server, wire)
         self.state = LockedState(StateObject(self.api, NAMESPACE, POLICY))
         own = parts(self)
@@ -271,6 +273,9 @@ class Process:
     def remembered(self) -> tuple[str, ...]:
         """The targets of the groups at the last decision, of this process or an earlier one."""
         return remembered_targets(self.api, NAMESPACE, POLICY)()
+
+    def pods_wait(self) -> bool:
+        return self.last_plan is not None and self.last_plan.pods_wait
 
     def now(self) -> int:
         return int(self.agenda.now)
@@ -327,6 +332,7 @@ class Process:
         reports: list[LoopReport] = []
         self.work(lambda: reports.append(self.loop.turn()))
         for report in reports:
+            self.last_plan = report.plan or self.last_plan
             self._turned(report)
             self._look_at(min(self._due, self._next_seconds(report)))
 

@@ -92,7 +92,7 @@ class AwsCloud:
     def parts(self, process: Process) -> Parts:
         accounts = Accounts(lambda region, _role: _InProcess(self, region))
         accounts.put(REGION, "", Metered(_InProcess(self, REGION)))
-        poll = AwsPoll(accounts, process.current, remembered=process.remembered)
+        poll = AwsPoll(accounts, process.current, remembered=process.remembered, pods_wait=process.pods_wait)
         return Parts(
             {AUTO_SCALING_GROUP: AwsProvider(accounts)}, (poll,), wake=lambda ask: accounts.on_write(lambda *_: ask())
         )  # fmt: skip
