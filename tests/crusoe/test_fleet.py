@@ -41,14 +41,14 @@ def test_pools_count_where_their_machines_are_nodes() -> None:
 
 def test_loops_of_one_process_ask_once(service: Service) -> None:
     """Each has its own poll, and all get the same answer; a write ends it for all."""
-    service.account.add(count=1)
-    writer = Writer(service)
+    pool, writer = service.account.add(count=1), Writer(service)
     polls = [CrusoePoll(writer.account, writer.keeper, lambda: POLICY, shares=True) for _ in range(5)]
     assert all(one.ask() for one in polls)
     asked = len(service.account.calls)
     alone = CrusoePoll(Writer(service).account, writer.keeper, lambda: POLICY)
     alone.ask()
     assert asked == len(service.account.calls) - asked
+    writer.account.set_count(pool.id, 1, 1)
     writer.account.wrote()
     before = len(service.account.calls)
     for one in polls:

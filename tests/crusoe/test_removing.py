@@ -59,6 +59,32 @@ def test_a_read_that_is_older_than_our_last_write(service: Service) -> None:
     assert (max(counts), pool.count, service.account.deleted) == (2, 1, [first, second])
 
 
+def test_a_count_that_was_not_written_replaces_nothing(service: Service) -> None:
+    """The write is refused: reads that show the count from before it show what is."""
+    pool, writer = service.account.add(count=3), Writer(service)
+    victim, *rest = ids(service, pool)
+    refused = 500, {"code": "internal_error", "message": "try later"}, {}
+    service.account.faults.append(("PATCH", "", refused))
+    assert writer.remove(pool, victim)[0].state is RemovalState.DRAINING
+    assert writer.remove(pool, victim)[0].state is RemovalState.FINISHED
+    assert (pool.count, kept(service, pool, *rest)) == (2, True)
+
+
+def test_a_step_that_writes_nothing_is_no_news(service: Service) -> None:
+    """Else each step of a removal that waits would have everything read again at once, and news bring the next step."""
+    pool, writer, told = service.account.add(count=2), Writer(service), list[str]()
+    writer.account.on_write(lambda: told.append("wrote"))
+    victim = ids(service, pool)[0]
+    writer.remove(pool, victim, floor=2)
+    stale = writer.bound(pool)
+    pool.count = 3
+    writer.provider.resize(ref(pool), 4, stale)
+    assert told == []
+    pool.count = 2
+    writer.remove(pool, victim)
+    assert told == ["wrote"]
+
+
 def test_a_person_may_write_the_old_count_again(service: Service) -> None:
     """No read is called old for longer than reads are late."""
     pool, writer = service.account.add(count=3), Writer(service)

@@ -30,6 +30,7 @@ class Account:
         self._crusoe = crusoe
         self._credentials = credentials
         self._written: list[Callable[[], None]] = []
+        self._writes = False
         self._shared = SharedAnswers(refusals=_refused, refused_seconds=COUNTS_SECONDS)
 
     @property
@@ -50,7 +51,10 @@ class Account:
         return Account(_Shared(self._crusoe, self._shared), self._credentials)
 
     def wrote(self) -> None:
-        """Record a write."""
+        """Tell of the writes since this was called last, if there was any."""
+        if not self._writes:
+            return
+        self._writes = False
         self._shared.forget()
         for listener in tuple(self._written):
             listener()
@@ -66,9 +70,10 @@ class Account:
     def set_count(self, pool: str, before: int, count: int) -> str:
         """Send only the count: the API replaces everything else that a request names. Returns the id of the operation. `before`
         is the count that was read."""
+        self._writes = True
+        answer = self._crusoe.call("PATCH", f"{self._pools()}/{quote(pool, safe='')}", None, {"count": count})
         recent = self._recent(pool)
         self._counts[pool] = self._monotonic(), count, frozenset({before} | (recent[1] | {recent[0]} if recent else frozenset()))
-        answer = self._crusoe.call("PATCH", f"{self._pools()}/{quote(pool, safe='')}", None, {"count": count})
         return str((answer.get("operation") or {}).get("operation_id") or "")
 
     def newer(self, pool: str, count: int) -> int | None:
@@ -83,6 +88,7 @@ class Account:
 
     def delete_machine(self, machine: str) -> None:
         """Delete exactly this machine."""
+        self._writes = True
         self._crusoe.call("DELETE", f"{self._project()}/compute/vms/instances/{quote(machine, safe='')}")
 
     def operations(self) -> list[Object]:
