@@ -127,7 +127,8 @@ class Weighing(msgspec.Struct, frozen=True):
 
     def sum(self, draft: Draft, nodes: Sequence[GrownNode]) -> int:
         """What all the nodes count."""
-        return sum(self.of(draft.groups[node.position]) or 0 for node in nodes)
+        by_group = Counter(node.position for node in nodes)
+        return sum((self.of(draft.groups[position]) or 0) * count for position, count in by_group.items())
 
     def better(self, draft: Draft, ours: Sequence[GrownNode], others: Sequence[GrownNode]) -> bool:
         """Whether the first cost less, or as much with fewer nodes. For LeastWaste: waste less, near ties to fewer nodes."""
