@@ -26,7 +26,7 @@ TESTBED := etcd kube-apiserver kube-scheduler kube-controller-manager kubectl kw
 FLUX := flux-kustomize-controller flux-source-controller flux-manifests
 # What `make test-kueue` builds.
 KUEUE := kueue
-# Number of random clusters compared with the real kube-scheduler plugins, and where the random numbers start.
+# Number of random clusters compared with the real kube-scheduler plugins, or of random worlds, and where the random numbers start.
 N ?= 1000
 SEED ?= 1
 # How many lines `make mutants` changes.
@@ -46,7 +46,7 @@ ifneq ($(shell $(BIN)/python -c '' 2>/dev/null && cat $(PRODUCT) 2>/dev/null),$(
 .PHONY: $(PRODUCT)
 endif
 
-.PHONY: help setup run demo-preview testbed test test-rest test-all components test-flux test-kueue check docs generate lock format bench bench-check bench-live bench-data builds differential mutants mutants-sample soak stress spending clean
+.PHONY: help setup run demo-preview testbed test test-rest test-all components test-flux test-kueue check docs generate lock format bench bench-check bench-live bench-data builds differential mutants mutants-sample soak stress spending worlds clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' Makefile
@@ -155,6 +155,9 @@ stress: $(STAMP) ## Check rules 1 to 5 over LOOPS random loops: make stress LOOP
 
 spending: $(STAMP) ## Check that no limit on money is passed in LOOPS random loops (SEED as above)
 	@$(BIN)/python -m tests.properties.spending --loops $(LOOPS) --seed $(SEED)
+
+worlds: $(STAMP) ## Run random worlds of every platform in virtual time: make worlds N=2000 SEED=1; what fails is shortened
+	@$(BIN)/python -m tests.virtual --seeds $(N) --first $(SEED) --shrink
 
 clean: ## Remove .venv and everything generated; the cache of built components stays
 	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache bench-data

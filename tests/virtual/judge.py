@@ -210,6 +210,12 @@ class Judge:
                 self._servable.clear()
                 return
 
+    def _known_cpu(self, name: str) -> int:
+        """What a new node of a group surely has: the least of what it has, of what the group says, and of what its nodes show."""
+        cluster, cloud = self._world.cluster, self._world.cloud
+        nodes = (one for one in cluster.nodes() if cluster.group_of[one["metadata"]["name"]] == name)
+        return min(cloud.cpu(name), cloud.declared(name), *(int(one["status"]["allocatable"]["cpu"]) for one in nodes))
+
     def _groups_for(self, app: App) -> list[str]:
         """Groups in which a new node would surely run it, and that no person has touched lately."""
         cloud, world, now = self._world.cloud, self._world, self._world.agenda.now
@@ -220,10 +226,7 @@ class Judge:
             name
             for index, name in enumerate(cloud.names)
             if cloud.size(name) < min(cloud.most(name), world.told.shape.most[index])
-            and all(
-                cloud.has_stock(name, zone) and app.fits(min(cloud.cpu(name), cloud.declared(name)), zone)
-                for zone in cloud.zones(name)
-            )
+            and all(cloud.has_stock(name, zone) and app.fits(self._known_cpu(name), zone) for zone in cloud.zones(name))
             and now - self._by_hand.get(name, 0) > _HELD_SECONDS
             and (not app.spread or len({zone for one in cloud.names for zone in cloud.zones(one)}) == 1)
         ]
