@@ -61,8 +61,10 @@ class GroupValue(msgspec.Struct, frozen=True):
         words = words_from_tightest(self.loosens)
         return Decimal(words.index(str(value)) if value in words else -1)
 
-    def text(self, value: GroupScalar) -> str:
-        """A value as people read it: `10m`, `50%`, `Enabled`."""
+    def text(self, value: GroupScalar | None) -> str:
+        """A value as people read it: `10m`, `50%`, `Enabled`. A number that is None does not limit anything."""
+        if value is None:
+            return "no limit"
         if self.kind is Kind.DURATION and isinstance(value, int):
             return duration_text(value)
         return f"{value}%" if self.kind is Kind.PERCENT else str(value)

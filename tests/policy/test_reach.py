@@ -42,6 +42,7 @@ def _window(most: int) -> Window:
 
 
 OF_A_KIND = {
+    Kind.INTEGER: _one_of(1, 2, 3),
     Kind.DURATION: _one_of(60, 120, 180), Kind.PERCENT: _one_of(10, 20, 30), Kind.MONEY: _one_of("0.10", "0.20", "0.30"),
 }  # fmt: skip
 _TAINT = [

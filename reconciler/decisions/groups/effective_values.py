@@ -196,7 +196,6 @@ def _place(places: Mapping[str, Place], path: str, document: Place) -> str:
 Choice = TypeVar("Choice", bound=StrEnum)
 Part = TypeVar("Part", bound=msgspec.Struct)
 _ValueText = tuple[GroupScalar | None, str]
-NO_LIMIT = "no limit"
 
 
 @cache
@@ -232,7 +231,7 @@ class Values:
             if field.children:
                 decided[field.attribute] = self.all_below(below, _part(kind, field.attribute))
             else:
-                nothing = (None, NO_LIMIT) if _may_be_none(kind, field.attribute) else None
+                nothing = (None, "") if _may_be_none(kind, field.attribute) else None
                 decided[field.attribute] = self._resolved(below, self._option(below), nothing)
         return kind(**decided)
 
@@ -286,6 +285,6 @@ class Values:
             texts[built_in] = nothing[1]
 
         def text(scalar: GroupScalar | None) -> str:
-            return texts.get(scalar) or value.text(scalar or 0)
+            return texts.get(scalar) or value.text(scalar)
 
         return self.chains.keep(path, resolve(self.sources, path, value.read, built_in, text, target, where))

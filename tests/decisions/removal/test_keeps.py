@@ -24,5 +24,5 @@ def test_a_rule_is_asked_by_those_of_its_row(asker: Asker, why: str, said: list[
 def test_use_and_demand_keep_no_node_whose_pods_get_a_new_one() -> None:
     """Utilization, the demand that bought a node and room on other nodes are no obstacles to the search for replacements."""
     apart = {"NotUnderutilized", "SameDemand", "KeptByShare", "NoPlaceToMove"}
-    assert codes_asked_by(PLAN) - codes_asked_by(Asker.SEARCH) == apart
+    assert codes_asked_by(PLAN) - codes_asked_by(Asker.SEARCH) >= apart
     assert codes_asked_by(PLAN) - codes_asked_by(TAKEOVER) >= {"NotUnderutilized", "SameDemand"}
