@@ -2,6 +2,9 @@
 
 Without FILE it reads every page, and the docstrings and texts of every module of `reconciler`.
 
+Messages are the texts of modules that are not docstrings: problems, reasons, hints, lines of commands. They have further
+rules, and each f-string is one text in which a value counts as one word.
+
 Rules: a sentence has at most 25 words. It uses no word that the glossary rejects, and none of a few constructions that are
 not English. The glossary is the table of `docs/contributing/style.md`, so that a rule is written once. Code blocks, console
 sessions and link targets are not prose. A code span counts as one word.
@@ -43,6 +46,23 @@ _CONSTRUCTIONS = (
     ),
     (re.compile(r"\b(?:told|said) of\b"), "write 'reported'"),
 )
+
+_MESSAGE_RULES = (
+    (re.compile(r"; (?=\S)"), "write two sentences, or a conjunction"),
+    (re.compile(r"\bwhat (?:it|the|we|they|he|she|you|no|this|was|is|has|were)\b"), "name it"),
+    (re.compile(r"\bat once\b"), "write 'now', 'together' or 'in one step'"),
+    (re.compile(r"\bof (?:its|their) own\b"), "write 'its own ...'"),
+    (re.compile(r"\b(?:whoever|whom|judge alike|nobody knows)\b", re.I), "use the words of Kubernetes users"),
+    (re.compile(r"\b(?:policy|policies|pace|bound|document) counts?\b"), "write 'applies'"),
+    (re.compile(r"(?<![\w.,-])1 (?:nodes|pods|groups|replicas|values|problems|tests|machines)\b"), "write the singular"),
+)
+_NOT_MESSAGES = re.compile(r"^(?:\n|text/|default-src|#!/|!f\(\)|# Generated|  mode: Observe  #|  size: \{)")
+"""Headers, scripts and lines of YAML."""
+MESSAGES_LISTED = {
+    "; no decision changes": "joins the parts of a headline",
+    " is X; no decision changes": "joins the parts of a headline",
+}
+"""Messages that may break a rule, each with why. A value is `X`."""
 
 
 class Hit(NamedTuple):
@@ -112,6 +132,35 @@ def python_blocks(text: str) -> Iterator[Block]:
                 yield from (Block(node.lineno, block.text) for block in markdown_blocks(part))
 
 
+def messages(text: str) -> Iterator[Block]:
+    """The texts of a module that people read while they use the product: no docstrings, each f-string whole."""
+    tree = ast.parse(text)
+    inside = {id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in node.values}
+    inside |= {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.JoinedStr):
+            words = "".join(str(part.value) if isinstance(part, ast.Constant) else "X" for part in node.values)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in inside:
+            words = node.value
+        else:
+            continue
+        if len(words.split()) >= _SHORTEST_TEXT and not _BRACES.search(words) and not _NOT_MESSAGES.search(words):
+            yield Block(node.lineno, words)
+
+
+def message_faults(message: str) -> Iterator[str]:
+    """The rules of messages that one text breaks, each as what to do."""
+    if message in MESSAGES_LISTED:
+        return
+    for pattern, advice in _MESSAGE_RULES:
+        if (found := pattern.search(message)) is not None:
+            yield f"'{found[0].strip()}': {advice}"
+    for sentence in sentences(message):
+        words = len(_WORD.findall(sentence))
+        if words > MAX_WORDS:
+            yield f"{words} words; write {MAX_WORDS} at most"
+
+
 def sentences(text: str) -> Iterator[str]:
     """The sentences of a block of markdown, each code span as one word."""
     plain = _LINK.sub(r"\1", _CODE_SPAN.sub("CODE", text))
@@ -155,7 +204,13 @@ def modules() -> list[Path]:
 
 def hits(path: Path) -> Iterator[Hit]:
     """Every broken rule of one file, by its kind."""
-    return check(path.read_text(encoding="utf-8"), python_blocks if path.suffix == ".py" else markdown_blocks)
+    text = path.read_text(encoding="utf-8")
+    if path.suffix != ".py":
+        yield from check(text)
+        return
+    yield from check(text, python_blocks)
+    for block in messages(text):
+        yield from (Hit(block.line, rule, block.text) for rule in message_faults(block.text))
 
 
 def main(arguments: list[str]) -> int:

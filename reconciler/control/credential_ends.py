@@ -118,7 +118,9 @@ def secrets_check(management: Api, clusters: Sequence[ClusterIdentity], now_seco
     advice = "the owner of the Secret should have renewed it: without it, nobody reaches the cluster"
     check = _check("KubeconfigSecrets", ends, (*unusable, *problems), now_seconds, nothing, advice)
     if left and held:
-        check = msgspec.structs.replace(check, message=f"{check.message}; {left} more {'was' if left == 1 else 'were'} not read")
+        check = msgspec.structs.replace(
+            check, message=f"{check.message}, and {left} more {'was' if left == 1 else 'were'} not read"
+        )
     return (check,)
 
 

@@ -96,8 +96,8 @@ class KeptBounds:
         left = bounds_differences(data, written.data or {})
         if left:
             raise BoundsError(
-                f"{self.name} says more than the policy, since somebody else keeps it there: {'; '.join(left[:5])}; "
-                "take these keys out of it"
+                f"{self.name} says more than the policy, since somebody else keeps it there: {', '.join(left[:5])}. "
+                "Remove these keys from it"
             )
         return bounds_differences(data, there)
 
@@ -111,7 +111,7 @@ class KeptBounds:
             if error.status == _CONFLICT and error.causes:
                 fields = sorted({cause.field for cause in error.causes})
                 raise BoundsError(
-                    f"{self.name} is kept by somebody else, so that it is not renewed: {error.message}; have them leave "
+                    f"{self.name} is kept by somebody else, so it is not renewed: {error.message}. Ask them to leave "
                     f"{', '.join(fields[:5])} to {BOUNDS_MANAGER}"
                 ) from None
             raise BoundsError(f"{self.name}: {error}") from None
@@ -181,7 +181,7 @@ class BoundsKeeper:
             self._log.info("BoundsRecovered", f"{self._kept.name} follows the policy again")
         self.failures, self._why = 0, ""
         if changed:
-            more = f"; and {len(changed) - _SHOWN} more" if len(changed) > _SHOWN else ""
+            more = f", and {len(changed) - _SHOWN} more" if len(changed) > _SHOWN else ""
             self._log.info("BoundsRenewed", f"{self._kept.name} follows the policy: {'; '.join(changed[:_SHOWN])}{more}")
         return True
 

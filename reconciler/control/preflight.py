@@ -63,14 +63,14 @@ def bounds_check(api: Api, namespace: str, world: World, policy: PolicySet, now_
     data = decode(answer, _ConfigMap).data
     differ = bounds_differences(bounds_data(admission_bounds(world, policy, now_seconds)), data)
     if not differ:
-        return Check(code=_CODE, state=State.PASS, message=f"ConfigMap {namespace}/{BOUNDS_NAME} is what the policy says")
-    more = f"; and {len(differ) - _SHOWN} more" if len(differ) > _SHOWN else ""
+        return Check(code=_CODE, state=State.PASS, message=f"ConfigMap {namespace}/{BOUNDS_NAME} matches the policy")
+    more = f", and {len(differ) - _SHOWN} more" if len(differ) > _SHOWN else ""
     return Check(
         code=_CODE,
         state=State.WARN,
-        message=f"ConfigMap {namespace}/{BOUNDS_NAME} is not what the policy says: {'; '.join(differ[:_SHOWN])}{more}",
+        message=f"ConfigMap {namespace}/{BOUNDS_NAME} differs from the policy: {'; '.join(differ[:_SHOWN])}{more}",
         advice=(
-            "what renews it (reconciler bounds --apply) says in its log why it does not; without it, render and have it applied: "
+            "what renews it (reconciler bounds --apply) logs the cause. Without it, render the file and have it applied: "
             f"reconciler bounds --namespace {namespace}"
         ),
     )
@@ -237,7 +237,7 @@ class Preflight(msgspec.Struct, frozen=True, kw_only=True):
         minor = whole_number(version.minor.rstrip("+")) or 0
         code, words = "ServerVersion", f"Kubernetes {version.git_version}"
         if version.major != "1" or minor > NEWEST_MINOR:
-            advice = f"1.{OLDEST_MINOR} to 1.{NEWEST_MINOR} are supported; a newer release of reconciler may know it"
+            advice = f"1.{OLDEST_MINOR} to 1.{NEWEST_MINOR} are supported. A newer release of reconciler may know it"
             return Check(
                 code=code, state=State.WARN, message=f"{words} is newer than any this release was tested on", advice=advice
             )
@@ -245,7 +245,7 @@ class Preflight(msgspec.Struct, frozen=True, kw_only=True):
             return Check(
                 code=code, state=State.FAIL, message=f"{words} is too old", advice=f"1.{OLDEST_MINOR} is the oldest supported"
             )
-        return Check(code=code, state=State.PASS, message=f"{words}; 1.{OLDEST_MINOR} to 1.{NEWEST_MINOR} are supported")
+        return Check(code=code, state=State.PASS, message=f"{words}, and 1.{OLDEST_MINOR} to 1.{NEWEST_MINOR} are supported")
 
     def _platforms(self) -> tuple[Check, ...]:
         """What each platform that is there has found; where there is none, that."""
@@ -349,7 +349,7 @@ class Preflight(msgspec.Struct, frozen=True, kw_only=True):
         if self.policy is None or not self.policy.policy.headroom_from.reads_buffers:
             return ()
         refused = tuple((one.key, one.problem) for one in self.world.buffers if one.code is not None)
-        only = "only headroom of the policy counts"
+        only = "only headroom of the policy applies"
         return self._asking("headroomFrom.capacityBuffers", BUFFERS, only, len(self.world.buffers), refused)
 
     def _requests(self) -> tuple[Check, ...]:
@@ -399,7 +399,7 @@ class Preflight(msgspec.Struct, frozen=True, kw_only=True):
             code="OtherAutoscalers",
             state=State.WARN,
             message=f"another autoscaler is at work: {'; '.join(autoscalers)}",
-            advice="scale it to 0 before mode Enforce; until then its groups are held",
+            advice="scale it to 0 before mode Enforce. Until then its groups are held",
         )
 
     def _other_policies(self) -> Check:

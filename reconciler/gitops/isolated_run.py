@@ -62,7 +62,7 @@ def isolated_output(files: Mapping[str, bytes], place: str, words: tuple[str, ..
         if made.seek(0, os.SEEK_END) >= BOUNDS.output_bytes:
             # Cut by the kernel. A program that ignores a failed write ends as if that were all.
             bound = f"its output reaches the bound of {BOUNDS.output_bytes >> 20} MiB"
-            raise IsolatedRunError(f"{bound}; split it into smaller charts or kustomizations")
+            raise IsolatedRunError(f"{bound}. Split it into smaller charts or kustomizations")
         if code != 0:
             errors.seek(0)
             raise IsolatedRunError(_ended(code, errors.read(_MOST_STDERR_BYTES).decode("utf-8", "replace"), files, place))
@@ -74,7 +74,7 @@ def _ended(code: int, said: str, files: Mapping[str, bytes], place: str) -> str:
     """How it ended, with the places in the tree that it names. Its words are not repeated: they may quote any file."""
     named = dict.fromkeys(where for match in _PLACE.finditer(said) if (where := _in_tree(match[0], files, place)))
     how = f"it was killed by {signal.Signals(-code).name}" if code < 0 else f"it ended with {code}"
-    return f"{how}; it names {', '.join([*named][:_MOST_PLACES])}" if named else how
+    return f"{how}. The message names {', '.join([*named][:_MOST_PLACES])}" if named else how
 
 
 def _in_tree(text: str, files: Mapping[str, bytes], place: str) -> str:

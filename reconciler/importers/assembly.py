@@ -16,6 +16,7 @@ from reconciler.policy.problems.findings import Severity
 from reconciler.policy.tree import read_tree
 from reconciler.rendering.manifests.policy_yaml import Value
 from reconciler.values.shown_text import cut
+from reconciler.values.two_sentences import two_sentences
 
 # Parts of a policy are combined: mappings by key, limits and tiers by name, other lists one after the other.
 
@@ -80,7 +81,7 @@ def fault_of(spec: Mapping[str, Any]) -> str:
     """Why the reader refuses a policy with this `spec`; empty if it does not."""
     document = {"apiVersion": API_VERSION, "kind": "NodeGroupPolicy", "metadata": {"name": "imported"}, "spec": spec}
     problems = read_tree({"policy.json": json.dumps(document).encode()}, now_seconds=0).problems
-    errors = (f"{one.message}; {one.hint}" if one.hint else one.message for one in problems if one.severity is Severity.ERROR)
+    errors = (two_sentences(one.message, one.hint) for one in problems if one.severity is Severity.ERROR)
     return "; ".join(dict.fromkeys(errors))
 
 

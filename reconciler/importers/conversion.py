@@ -350,7 +350,7 @@ def _reason_of_path(path: str, fields: Mapping[str, Field]) -> str:
     reasons = {**WHY_NOT, **settings_elsewhere()}
     flags = _flags_of_path(path)
     field = next((fields[f"--{flag}"] for flag in flags if f"--{flag}" in fields), None)
-    unknown = f"it is unknown: its object has no such setting{f'; write {field.path}' if field else ''}"
+    unknown = f"it is unknown: its object has no such setting{f'. Write {field.path}' if field else ''}"
     return next((reasons[flag] for flag in flags if flag in reasons), unknown)
 
 

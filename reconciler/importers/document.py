@@ -50,7 +50,7 @@ def imported_policy(imported: ImportedSettings, name: str, region: str = "") -> 
     other = _other_expander(imported)
     if imported.priorities and other:
         priorities = Setting(name="priorities", value=", ".join(str(one) for one, _ in imported.priorities), file="")
-        why = f"{other}, so the Cluster Autoscaler reads no priorities; --expander=priority turns them into tiers"
+        why = f"{other}, so the Cluster Autoscaler reads no priorities. To turn them into tiers, set --expander=priority"
         conversion.notes.append(Note(setting=priorities, why=why))
     elif imported.priorities:
         tiers = [{"name": f"priority-{priority}", "match": {"names": list(names)}} for priority, names in imported.priorities]

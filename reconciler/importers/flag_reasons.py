@@ -6,14 +6,14 @@
 RELEASE = "1.36"
 """The release of the Cluster Autoscaler whose flags are known."""
 
-_NO_CLOCK = "no clock decides: `--work-budget` counts steps, and a plan names what it did not examine"
+_NO_CLOCK = "no clock decides: `--work-budget` counts steps, and a plan lists the parts that it did not examine"
 
 WHY_NOT = {
     "cluster-name": "`run --cluster-name` names it in plans",
     "kubernetes": "the kubeconfig has it",
     "kube-api-content-type": "JSON",
-    "kube-client-burst": "the loop watches objects; in steady state it lists nothing",
-    "kube-client-qps": "the loop watches objects; in steady state it lists nothing",
+    "kube-client-burst": "the loop watches objects. In steady state it lists nothing",
+    "kube-client-qps": "the loop watches objects. In steady state it lists nothing",
     "user-agent": "`nodegroup-reconciler`",
     "profiling": "there is none",
     "regional": "GCE only",
@@ -30,8 +30,8 @@ WHY_NOT = {
     "scale-from-unschedulable": "unschedulable nodes never serve as templates",
     "force-ds": "pods of DaemonSets count on every new node",
     "node-info-cache-expire-time": "every iteration reads templates again",
-    "bypassed-scheduler-names": "`pods.schedulerNames` defines which pods count",
-    "scaleup-simulation-for-skipped-node-groups-enabled": "a plan shows what a held group would get",
+    "bypassed-scheduler-names": "`pods.schedulerNames` defines which pods are considered",
+    "scaleup-simulation-for-skipped-node-groups-enabled": "a plan shows the size that a held group would get",
     "pending-pods-batching-timeout": "`pods.burstPause` and `pods.burstLimit`",
     "enable-graceful-degradation": "equal pods are judged once",
     "async-node-groups": "the loop does not create groups",
@@ -43,12 +43,12 @@ WHY_NOT = {
     "grpc-expander-cert": "the loop calls no external expander",
     "grpc-expander-url": "the loop calls no external expander",
     "balancing-label": "`balanceWith`, with one name for the groups of one label",
-    "memory-difference-ratio": "`balanceWith` names siblings; `Auto` compares shapes",
-    "max-free-difference-ratio": "`balanceWith` names siblings; `Auto` compares shapes",
-    "max-allocatable-difference-ratio": "`balanceWith` names siblings; `Auto` compares shapes",
+    "memory-difference-ratio": "`balanceWith` names siblings. `Auto` compares shapes",
+    "max-free-difference-ratio": "`balanceWith` names siblings. `Auto` compares shapes",
+    "max-allocatable-difference-ratio": "`balanceWith` names siblings. `Auto` compares shapes",
     "capacity-quotas-enabled": "`limits` of the policy",
-    "scale-down-unready-enabled": "`scaleDown.unreadyTime`; a budget of 0 nodes with the reason Unready turns it off",
-    "scale-down-delay-type-local": "`pace` counts for the whole policy",
+    "scale-down-unready-enabled": "`scaleDown.unreadyTime`, which a budget of 0 nodes with the reason Unready turns off",
+    "scale-down-delay-type-local": "`pace` applies to the whole policy",
     "scale-down-simulation-timeout": "no clock decides: `--work-budget` counts steps",
     "unremovable-node-recheck-timeout": "every iteration judges every node",
     "drain-priority-config": "pods get their own grace period in full",
@@ -71,8 +71,8 @@ WHY_NOT = {
     "max-inactivity": "`/healthz` on the probe port",
     "max-failing-time": "`/readyz` on the probe port",
     "max-startup-time": "`/readyz` on the probe port",
-    "status-taint": "`template.startupTaints`, if pods must not count on them",
-    "enable-dynamic-resource-allocation": "always on; `template.devices` declares what new nodes have",
+    "status-taint": "`template.startupTaints`, if pods must not rely on them",
+    "enable-dynamic-resource-allocation": "always on. `template.devices` declares what new nodes have",
     "enable-csi-node-aware-scheduling": "limits of CSINodes count, on new nodes too",
     "enable-provisioning-requests": "`requestsFrom.provisioningRequests: Read`",
     "provisioning-request-initial-backoff-time": "every iteration tries every request",

@@ -29,9 +29,9 @@ _REASONS = {
     "spec.template.metadata.annotations": "annotations of nodes do not affect decisions here",
     "spec.template.spec.expireAfter": "the loop does not replace nodes because of their age: roll out the target's machines",
     "spec.disruption.expireAfter": "the loop does not replace nodes because of their age: roll out the target's machines",
-    "spec.template.spec.terminationGracePeriod": "pods get their own grace period in full; `run --drain-timeout` undoes a drain",
+    "spec.template.spec.terminationGracePeriod": "pods get their own grace period in full. `run --drain-timeout` undoes a drain",
     "spec.disruption.consolidateWhen": "`scaleDown.utilizationThresholdPercent` and `scaleDown.consolidation` define when",
-    "spec.disruption.decisionRatioThreshold": "`scaleDown.consolidation.minSavingPercent` defines what a replacement must save",
+    "spec.disruption.decisionRatioThreshold": "`scaleDown.consolidation.minSavingPercent` is the least saving of a replacement",
 }
 
 
@@ -84,7 +84,7 @@ def _disruption(disruption: ObjectPart, left: list[Leftover]) -> Iterator[Piece]
             pass
         case _:
             why = (
-                "nodes below `scaleDown.utilizationThresholdPercent` go; `scaleDown.consolidation` replaces nodes by cheaper ones"
+                "nodes below `scaleDown.utilizationThresholdPercent` go. `scaleDown.consolidation` replaces nodes by cheaper ones"
             )
             left.append(disruption.leftover("consolidationPolicy", why))
 

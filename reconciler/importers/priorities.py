@@ -37,7 +37,7 @@ def _content(where: str, value: Any) -> Any:  # noqa: ANN401 - as above
     try:
         parts = [msgspec.json.decode(part) for part in texts.json_parts(value.encode())]
     except texts.YamlError as error:
-        raise PrioritiesError(f"{where} is not valid YAML: {error.message}; {_SHAPE}") from None
+        raise PrioritiesError(f"{where} is not valid YAML: {error.message}. {_SHAPE}") from None
     except (*DECODING_ERRORS, UnicodeEncodeError):
         raise PrioritiesError(f"{where} is not valid YAML: {_SHAPE}") from None
     return parts[0] if len(parts) == 1 else None
@@ -66,5 +66,5 @@ def _expression(where: str, number: str, value: Any) -> str:  # noqa: ANN401 - a
     try:
         check_pattern(text)
     except PatternError as error:
-        raise PrioritiesError(f"{where}, priority {number}: {error}; {error.hint or _SHAPE}") from None
+        raise PrioritiesError(f"{where}, priority {number}: {error}: {error.hint or _SHAPE}") from None
     return text

@@ -304,7 +304,7 @@ def settings_in(file: str, body: bytes, sources: Sources) -> ImportedSettings:
     try:
         text = body.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise ImportedFileError(f"{file}: invalid text at byte {error.start}; save it as UTF-8") from None
+        raise ImportedFileError(f"{file}: invalid text at byte {error.start}. Save it as UTF-8") from None
     words = ImportedSettings(settings=tuple(_flags(file, (match[0] for match in _WORD.finditer(text)))))
     manifests = _KIND.search(text) is not None
     try:
@@ -425,5 +425,5 @@ def _of_config_map(file: str, data: Object) -> Priorities:
     where = f"{file}: ConfigMap {PRIORITIES}"
     if "priorities" not in data:
         has = ", ".join(sorted(data)) or "nothing"
-        raise ImportedFileError(f"{where}: the Cluster Autoscaler reads only data.priorities; found {has}")
+        raise ImportedFileError(f"{where}: the Cluster Autoscaler reads only data.priorities, but found {has}")
     return priorities_of(f"{where}: data.priorities", data["priorities"])

@@ -74,7 +74,7 @@ def read_terms(value: str, parts: tuple[str, ...]) -> Terms | str:
     for word in value.split():
         match = _WORD.fullmatch(word)
         if match is None or f"{match['name']}{'=' if match['most'] is None else '<=N'}" not in parts:
-            return f"unknown word {word[:40]!r}; write {', '.join(parts)}"
+            return f"unknown word {word[:40]!r}. Write {', '.join(parts)}"
         if match["name"] in named or match["name"] in most:
             return f"{match['name']} appears twice"
         if match["most"] is None:
@@ -86,7 +86,7 @@ def read_terms(value: str, parts: tuple[str, ...]) -> Terms | str:
         return f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing"
     for name in _DIGESTS:
         if name in named and not _DIGEST.fullmatch(named[name]):
-            return f"invalid digest {name}={named[name][:80]}; write sha256: and 64 hexadecimal digits"
+            return f"invalid digest {name}={named[name][:80]}. Write sha256: and 64 hexadecimal digits"
     try:
         return Terms(named=named, most=most, until_seconds=parse_instant(named["until"]))
     except InstantError as error:
@@ -132,8 +132,8 @@ class NotApproved(Because, frozen=True, kw_only=True):
     def sentence(self) -> str:
         """How many, and what to write."""
         return (
-            f"{_count(self.nodes, 'node')} would leave, more than {self.limit} need an approval of this plan; "
-            f"{f'the existing approval {self.others}; ' if self.others else ''}to approve, add this trailer: {self.trailer}"
+            f"{_count(self.nodes, 'node')} would leave, more than {self.limit} need an approval of this plan. "
+            f"{f'The existing approval {self.others}. ' if self.others else ''}To approve, add this trailer: {self.trailer}"
         )
 
 
@@ -145,7 +145,7 @@ class ApprovalNotSigned(Because, frozen=True, kw_only=True):
     limit: int
     why: str
 
-    template = "{nodes:node} would leave, more than {limit} need an approval; it does not count: {why}"
+    template = "{nodes:node} would leave, more than {limit} need an approval. It is invalid: {why}"
 
 
 class AboveApproval(Because, frozen=True, kw_only=True):
@@ -158,7 +158,7 @@ class AboveApproval(Because, frozen=True, kw_only=True):
     approved_evictions: int
 
     template = (
-        "{nodes:node} would leave and {evictions:pod} would be evicted; "
+        "{nodes:node} would leave and {evictions:pod} would be evicted, but "
         "the approval covers {approved_nodes:node} and {approved_evictions:eviction}"
     )
 
@@ -168,7 +168,7 @@ def read_approvals(message: str) -> tuple[tuple[Approval, ...], tuple[str, ...]]
 
     A trailer that cannot be read approves nothing.
     """
-    return read_each(message, TRAILER, _PARTS, _approval, f"; write {EXAMPLE}")
+    return read_each(message, TRAILER, _PARTS, _approval, f". Write {EXAMPLE}")
 
 
 def judge_removals(

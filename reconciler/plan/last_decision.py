@@ -36,7 +36,7 @@ class LastDecision(msgspec.Struct, frozen=True, kw_only=True):
         if not self.since:
             return ""
         since = f"not decided since {self.since}" if self.at else f"never decided, and not since {self.since}"
-        head = f"does not answer; {since}" if self.away else since
+        head = f"does not answer, {since}" if self.away else since
         return f"{head}: {self.why}" if self.why else head
 
 

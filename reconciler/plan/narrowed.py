@@ -61,7 +61,7 @@ def nothing_matches(chosen: Chosen, plan: Plan, namespaces: Iterable[str]) -> st
     for what, pattern in unmatched(chosen, plan, there):
         known = {"group": [line.name for line in plan.groups], "node": [line.node for line in plan.nodes], "namespace": there}
         near = get_close_matches(pattern, known[what], n=3)
-        meant = f": did you mean {' or '.join(near)}?" if near else f"; there are {len(known[what])}"
+        meant = f": did you mean {' or '.join(near)}?" if near else f". There are {len(known[what])}"
         return f"no {what} is called {pattern}{meant}"
     return ""
 

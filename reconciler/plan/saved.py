@@ -34,7 +34,7 @@ def read_saved(data: bytes) -> Plan:
         raise SavedPlanError(f"the file is not a plan of `reconciler plan --out` ({finding(error)})") from None
     if version.partition(".")[0] != FORMAT_VERSION.partition(".")[0]:
         raise SavedPlanError(
-            f"unknown formatVersion {version[:20]!r}; this release reads {FORMAT_VERSION}: make a new plan with it"
+            f"unknown formatVersion {version[:20]!r}. This release reads {FORMAT_VERSION}. Make a new plan with it"
         )
     try:
         plan = decode(data, Plan)
@@ -88,7 +88,7 @@ class PolicyMoved(Because, frozen=True, kw_only=True):
     """The policy is not the one of the saved plan."""
 
     code = "PolicyMoved"
-    template = "the policy changed since the plan was made: {planned} then, {now} now; make a new plan"
+    template = "the policy changed since the plan was made: {planned} then, {now} now. Make a new plan"
     planned: str
     now: str
 

@@ -125,7 +125,7 @@ def closed(content: str, wave: int | None, others: Iterable[Ring], *, decides: b
             rings.setdefault(one.wave, []).append((one.cluster, one.record))
     for number, ring in sorted(rings.items()):
         how = (
-            f"fix the policy in git, or take a cluster out of wave {number}; to go on without it, give the waiting Cluster the "
+            f"fix the policy in git, or take a cluster out of wave {number}. To go on without it, give the waiting Cluster the "
             f"label {WAVE_LABEL}: \"{number}\""
         )  # fmt: skip
         taken = [(cluster, record) for cluster, record in ring if record is not None and record.content == content]
@@ -156,7 +156,7 @@ def wave_record(annotations: Mapping[str, str]) -> WaveRecord | None:
 def record_problem(annotations: Mapping[str, str]) -> str:
     """What is wrong with the record on a Lease; empty: nothing, or there is none."""
     wrong = ANNOTATION in annotations and wave_record(annotations) is None
-    return f"its annotation {ANNOTATION} cannot be read; later waves wait" if wrong else ""
+    return f"its annotation {ANNOTATION} cannot be read. Later waves wait" if wrong else ""
 
 
 def waves_in_order(waves: Iterable[int | None]) -> str:

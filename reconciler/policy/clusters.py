@@ -246,7 +246,7 @@ def check_alone(draft: AnyDraft, findings: Findings) -> None:
     for path in ("spec.clusters", "spec.basePolicyRef"):
         if draft.written(path):
             key = path.removeprefix("spec.")
-            message = f"{key} has no meaning in a custom resource, so that this document does not count"
+            message = f"{key} has no meaning in a custom resource, so this document is ignored"
             hint = f"remove {key}, or keep policies for many clusters in git"
             draft.report(findings, "ClustersInResource", path, message, hint)
 
@@ -266,10 +266,10 @@ def not_read(match: ClusterMatch, cluster: ClusterIdentity) -> tuple[str, str, s
             message = f"the snapshot of {cluster.title} is redacted and hides labels that this selector may need"
             return "labels", message, "capture it with --readable-policy, or name the clusters"
         message = f"no Cluster object of {cluster.title} was read, so its labels are unknown"
-        return "labels", message, "name the clusters; of a snapshot, capture the Cluster object as well"
+        return "labels", message, "name the clusters. For a snapshot, capture the Cluster object as well"
     if cluster.labels is None and not cluster.namespace and any(name.endswith(f"/{cluster.name}") for name in match.names):
         message = f"no Cluster object of {cluster.title} was read, so its namespace is unknown"
-        return "names", message, "leave out the namespace; of a snapshot, capture the Cluster object as well"
+        return "names", message, "leave out the namespace. For a snapshot, capture the Cluster object as well"
     return None
 
 
@@ -295,7 +295,7 @@ def check_discovery(drafts: Drafts, cluster: ClusterIdentity, findings: Findings
             if item.cluster_name in ("", cluster.name):
                 continue
             where = f"spec.discovery[{index}].{item.provider}.clusterName"
-            message = f"this item finds targets of {item.cluster_name}, and the policy counts in {cluster.title}"
+            message = f"this item finds targets of {item.cluster_name}, and the policy applies in {cluster.title}"
             draft.report(findings, "OtherCluster", where, message, "remove clusterName: each cluster finds its own targets")
 
 

@@ -250,9 +250,9 @@ class PolicyChange(msgspec.Struct, frozen=True, order=True, kw_only=True):
             what = f"renamed from {self.before}, the same target"
         text = f"{self.kind} {self.name}: {what}{_places(self.place_before, self.place_after)}"
         if self.reaches:
-            text += f"; reaches {', '.join(self.reaches)}"
+            text += f". It reaches {', '.join(self.reaches)}"
         if self.discovery:
-            text += f"{' and' if self.reaches else '; reaches'} what discovery {', '.join(self.discovery)} finds"
+            text += f"{' and' if self.reaches else '. It reaches'} what discovery {', '.join(self.discovery)} finds"
         return text
 
 

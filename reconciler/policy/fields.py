@@ -36,7 +36,7 @@ _ADDED = (
 def _document(kind: str, description: str, settings: str, fields: tuple[Field, ...]) -> Field:
     """The root of a document of `kind`, whose attributes have these fields. `settings` describes its spec."""
     added = tuple(
-        Field(yaml_key=key, kind=Kind.OPAQUE, description="Written by the API server or by other software; ignored.")
+        Field(yaml_key=key, kind=Kind.OPAQUE, description="Written by the API server or by other software, and ignored.")
         for key in _ADDED
     )
     metadata = Field(
@@ -59,7 +59,7 @@ def _document(kind: str, description: str, settings: str, fields: tuple[Field, .
         Field(yaml_key="kind", kind=Kind.STRING, description="The kind of this document.", enum=(kind,), required=True),
         metadata,
         spec,
-        Field(yaml_key="status", kind=Kind.OPAQUE, description="Written by the loop; ignored in a policy tree."),
+        Field(yaml_key="status", kind=Kind.OPAQUE, description="Written by the loop, and ignored in a policy tree."),
     )
     return Field(yaml_key="", kind=Kind.OBJECT, description=description, required=True, children=children)
 

@@ -156,7 +156,7 @@ def _yaml_key(attribute: str) -> str:
     return head + "".join(word.capitalize() for word in rest)
 
 
-_ALL_HOLD = " All requirements must hold; an empty selector is an error."
+_ALL_HOLD = " All requirements must hold. An empty selector is an error."
 _SELECTOR = (
     Field(
         yaml_key="matchLabels",

@@ -44,7 +44,7 @@ def too_large(path: str, size_bytes: int | None, chunks: Iterable[bytes] | None)
     """A file above the limit, looked through in pieces for what may be ours. `size_bytes` None: more than the limit, `chunks`
     None: nobody looked."""
     size = f"{size_bytes}" if size_bytes is not None else f"more than {MAX_FILE_BYTES}"
-    message = f"the file has {size} bytes, the limit is {MAX_FILE_BYTES}; it was not read"
+    message = f"the file has {size} bytes, more than the limit of {MAX_FILE_BYTES}, and was not read"
     ours = chunks is None or may_hold_ours(chunks)
     if chunks is not None and ours:
         message += f", and {API_GROUP} is in its text"
@@ -130,6 +130,6 @@ class Beside:
 def _lost(problem: Problem, lost: Sequence[Named]) -> Problem:
     kind, _, name = lost[0]
     more = f" and {len(lost) - 1} more" if len(lost) > 1 else ""
-    message = f"{problem.message}; {kind} {shown(name)}{more} of the policy in force is gone from the tree and may stand in it"
+    message = f"{problem.message}. {kind} {shown(name)}{more} of the policy in force is gone from the tree and may stand in it"
     hint = "make the file readable, or remove it together with the group"
     return msgspec.structs.replace(problem, message=message, hint=hint)

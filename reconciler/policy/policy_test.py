@@ -226,7 +226,7 @@ def _wrong(text: PolicyTestText) -> Iterator[DocumentError]:
     for index, case in enumerate(test.spec.tests):
         path = f"$.spec.tests[{index}]"
         if not case.name.strip():
-            yield text.error(f"{path}.name", "the name is empty", "say in a few words what the test is about")
+            yield text.error(f"{path}.name", "the name is empty", "give the subject of the test in a few words")
         if (first := seen.setdefault(case.name, index)) != index:
             place = text.place(f"$.spec.tests[{first}].name")
             yield text.error(f"{path}.name", f"the name {case.name!r} is taken by the test at {place}", "write another one")

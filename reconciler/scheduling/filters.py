@@ -444,7 +444,7 @@ class Filters:
         rules = self.topology.of(shape).spread
         for rule, constraint in zip(rules, value.spread, strict=True):
             if constraint.selector is not None and not constraint.selector.requirements and rule.is_crowded(node, pods):
-                return Rejection("PodTopologySpread", f"{pods} pods are promised to the node; maxSkew {rule.max_skew}")
+                return Rejection("PodTopologySpread", f"{pods} pods are promised to the node, and maxSkew is {rule.max_skew}")
         return None
 
     def follow(self) -> None:

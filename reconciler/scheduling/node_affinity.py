@@ -26,7 +26,7 @@ def affinity_rejection(selector: NodeSelector, terms: Terms, labels: Labels, nam
         unmet = [terms_text(terms) or "no node (its affinity has no terms)"]
     if not unmet:
         return None
-    return Rejection("NodeAffinity", f"wants {', '.join(unmet)}; the node has {_have(selector, terms, labels, name)}")
+    return Rejection("NodeAffinity", f"wants {', '.join(unmet)}, but the node has {_have(selector, terms, labels, name)}")
 
 
 def matches(selector: NodeSelector, terms: Terms, labels: Labels, name: str) -> bool:

@@ -382,8 +382,8 @@ def _filled(plan: Plan, at: Standing, work: Work) -> Plan:
     problems = plan.problems
     if not at.rests:
         message = (
-            f"steady state not reached after {count_text(at.loops, 'plan')}: {work.budget} steps ran out; "
-            "the settled columns show how far it came"
+            f"steady state not reached after {count_text(at.loops, 'plan')}: {work.budget} steps ran out. "
+            "The settled columns show how far it came"
         )
         problems = tuple(sorted({*problems, PlanProblem(code=SETTLING_CUT_SHORT, message=message)}))
     runs = runs_of(plan.pods)

@@ -33,7 +33,7 @@ class CertificateTextError(ValueError):
 def certificate_ends(pem: bytes) -> tuple[int, ...]:
     """The last second (Unix time) of each certificate in a PEM text, in its order; one or more. Raises `CertificateTextError`."""
     if len(pem) > LARGEST_BYTES:
-        raise CertificateTextError(f"it has {len(pem)} bytes; the limit is {LARGEST_BYTES}")
+        raise CertificateTextError(f"it has {len(pem)} bytes, more than the limit of {LARGEST_BYTES}")
     blocks = _BLOCK.findall(pem)
     if not blocks:
         raise CertificateTextError("there is no certificate in PEM form in it")

@@ -36,7 +36,7 @@ def parse_money(text: str) -> int:
         plain = re.fullmatch(wrapped, text) if len(text) <= _LONGEST_READ else None
         number = plain[1].replace(",", ".") if plain else ""
         usable = bool(number and _MONEY.fullmatch(number))
-        hint = f'write "{number}"; the currency is spec.currency of the policy' if usable else 'write a decimal such as "0.768"'
+        hint = f'write "{number}". The currency is spec.currency of the policy' if usable else 'write a decimal such as "0.768"'
         raise MoneyError(f"invalid amount of money {shown(text)}", hint)
     return int(match[1]) * 1_000_000 + int((match[2] or "").ljust(6, "0"))
 

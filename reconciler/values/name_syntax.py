@@ -70,5 +70,5 @@ def resource_name_fault(text: str, plain: tuple[str, ...] = _PLAIN_RESOURCES, pr
     if prefix and text.startswith(prefix) and len(text) > len(prefix):
         return item_name_fault(text.removeprefix(prefix))
     if "/" not in text:
-        return f"is not a resource name; write {', '.join(plain)}, hugepages-SIZE or DOMAIN/NAME"
+        return f"is not a resource name. Write {', '.join(plain)}, hugepages-SIZE or DOMAIN/NAME"
     return qualified_name_fault(text)

@@ -624,7 +624,7 @@ def test_roles_of_one_account_share_its_rate() -> None:
     first, second, other = (f"arn:aws:iam::{account * 12}:role/{name}" for account, name in ("1a", "1b", "2a"))
     with pytest.raises(AwsError, match="throttles this account and region"):
         accounts.of(REGION, first).call("autoscaling", "DescribeAutoScalingGroups")
-    with pytest.raises(AwsError, match="next attempt in 5 s"):
+    with pytest.raises(AwsError, match="next attempt is in 5 s"):
         accounts.of(REGION, second).call("autoscaling", "DescribeAutoScalingGroups")
     for region, role in ((REGION, other), (REGION, ""), ("us-east-1", second)):
         accounts.of(region, role).call("autoscaling", "DescribeAutoScalingGroups")

@@ -82,7 +82,7 @@ def held(plan: Plan, name: str) -> str:
     ({}, f"ClusterUnknown: nothing shows that AutoScalingGroup {REGION}/g belongs to cluster infra/eu: nothing is written until "
          "it has the tag kubernetes.io/cluster/eu: owned, or one of its machines is a node there"),
     ({f"{NAMED}us": "owned"}, f"OtherCluster: AutoScalingGroup {REGION}/g names cluster us, but this is eu or infra_eu: "
-                              "nothing is written; remove it from the policy, or correct its tags"),
+                              "nothing is written. Remove it from the policy, or correct its tags"),
     ({f"{NAMED}eu": "shared", f"{NAMED}us": "shared"}, "OtherCluster"), ({f"{NAMED}elsewhere": "owned"}, "OtherCluster"),
     ({f"{NAMED}eu": "owned", "reconciler.dev/cluster": "infra/us"}, "OtherClusterMark"),
     ({f"{NAMED}eu": "owned", "reconciler.dev/cluster": "infra/eu"}, ""),

@@ -141,7 +141,7 @@ def test_writers_that_were_not_captured() -> None:
 
 
 def test_suspended_processes_and_deletion() -> None:
-    """What keeps instances from coming or going pauses it; a status says that it is being deleted; a hold has its words."""
+    """What keeps instances from coming or going pauses it; a status says that it is being deleted. a hold has its words."""
     names = [{"ProcessName": name} for name in ("Terminate", "Launch", "AlarmNotification")]
     assert facts(group(SuspendedProcesses=names)).owner.paused == "suspended processes: Launch, Terminate"
     assert facts(group(SuspendedProcesses=names[2:])).owner.paused == ""
@@ -213,7 +213,7 @@ TERMINATING = "Terminating EC2 instance: i-1"
 
 
 GOES = "nothing: the loop places its pods elsewhere and waits for its successor"
-MAY_GO = "nothing, if something drains the node in time; the loop does not shrink the group for it"
+MAY_GO = "nothing, if another tool drains the node in time. The loop does not shrink the group for it"
 
 
 @pytest.mark.parametrize(

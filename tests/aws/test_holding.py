@@ -110,7 +110,9 @@ def test_whoever_calls_needs_the_rights(service: Service, text: str, left_out: s
     result = set_hold(_NO_SERVER, (), policy_set(POLICY), "spot", there, text)
     assert (result.state, group.tags) == (HoldState.FAILED, before)
     assert "is not authorized to perform" in result.message
-    assert result.message.endswith(f"with your own rights: allow autoscaling:{left_out}, or hold it in the policy (spec.hold)")
+    assert result.message.endswith(
+        f"with your own permissions. Allow autoscaling:{left_out}, or hold it in the policy (spec.hold)"
+    )
     service.account.policies["AKIATEST"][0]["Action"] = sorted(f"autoscaling:{action}" for action in needed)
     assert set_hold(_NO_SERVER, (), policy_set(POLICY), "spot", there, text).state in (HoldState.HELD, HoldState.RELEASED)
 

@@ -184,7 +184,7 @@ def test_a_throttled_account_is_left_alone() -> None:
         with pytest.raises(AwsError):
             metered.call("autoscaling", "Describe")
         seconds[0] += pause - 1
-        with pytest.raises(AwsError, match="next attempt in 1 s"):
+        with pytest.raises(AwsError, match="next attempt is in 1 s"):
             metered.call("autoscaling", "Describe")
         seconds[0] += 1
     metered.call("autoscaling", "Describe")

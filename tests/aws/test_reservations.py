@@ -165,7 +165,7 @@ def test_what_is_not_known_to_be_usable_does_not_count(changed: Object, fault: s
     assert room(found) == ("reservation cr-1", 0, f"cr-1: {fault}")
     assert found.reserved == ()
     assert [one.message for one in found.cautions if one.code == "ReservationUnusable"] == [
-        f"a reservation does not count: cr-1: {fault}"
+        f"a reservation is ignored: cr-1: {fault}"
     ]
 
 
@@ -383,7 +383,7 @@ def test_pods_leave_a_block_before_it_ends() -> None:
     assert leaving(drained) == [(("n0",), "Ending")]
     (action,) = [one for one in drained.actions if one.kind.value == "RemoveNode"]
     assert action.reason.message == (
-        "the platform ends n0 from 2026-12-01T11:00:00Z on, with Capacity Block cr-b; 2 pods fit elsewhere"
+        "the platform ends n0 from 2026-12-01T11:00:00Z on, with Capacity Block cr-b, and 2 pods fit elsewhere"
     )
     (other,) = [line for line in drained.nodes if line.node == "n1"]
     assert [one.code for one in other.blockers] == ["Budget"]

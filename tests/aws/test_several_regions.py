@@ -115,7 +115,7 @@ def test_one_region_that_cannot_be_read_leaves_the_others() -> None:
     question = CloudQuestion(own=True, provider_ids=(f"aws:///{REGION}a/i-1", f"aws:///{FAR}a/i-2"))
     answer = ask_once(places.accounts, question, "")
     assert _names(answer) == [b'"near"']
-    said = "Rate exceeded: AWS throttles this account and region; next attempt in 5 s"
+    said = "Rate exceeded: AWS throttles this account and region. The next attempt is in 5 s"
     assert answer.unread == (f"Auto Scaling groups of {FAR} (those of this cluster's nodes): Throttling: {said}",)
 
 

@@ -147,8 +147,8 @@ def test_a_group_in_units_is_not_written() -> None:
     """The evidence has the number that AWS shows."""
     (writer,) = facts(_group(4, "m5.4xlarge")).writers
     assert writer.evidence == (
-        "weighted capacity (1, 2, 4): desired capacity 4 does not count nodes, so the loop does not write it; "
-        "it would where all weights are 1 and DesiredCapacityType is units"
+        "weighted capacity (1, 2, 4): desired capacity 4 does not count nodes, so the loop does not write it. "
+        "It does if all weights are 1 and DesiredCapacityType is units"
     )
 
 

@@ -81,7 +81,7 @@ def test_what_an_answer_means(error: AwsError, write: WriteCode, not_read: Write
 def test_the_words_of_an_answer() -> None:
     """AWS's own; the code where it has none; what to do about a right that is missing."""
     assert failed(AwsError("Code", ""), "x").message == "x: Code"
-    assert failed(DENIED, "x").message == "x: not authorized (`reconciler doctor` shows what is missing)"
+    assert failed(DENIED, "x").message == "x: not authorized (`reconciler doctor` lists the missing rights)"
     assert unread(THROTTLED, "x").message == "x could not be read: Throttling: Rate exceeded"
 
 
@@ -142,7 +142,7 @@ def test_words_of_a_hold(length: int, *, taken: bool) -> None:
         assert set_hold(aws, REF, "x" * length) == ""
         assert [action for action, _ in wrote(aws)] == [TAG]
     else:
-        with pytest.raises(CloudError, match="a tag has at most 256 characters; this reason with the end of the hold has 257"):
+        with pytest.raises(CloudError, match=r"a tag may have 256 characters, and this reason with the end of the hold has 257"):
             set_hold(aws, REF, "x" * length)
         assert aws.asked == []
 
@@ -182,7 +182,7 @@ def test_a_hold_that_is_refused(action: str, text: str, error: AwsError, way: st
         aws.answers[action] = [error]
     with pytest.raises(CloudError) as raised:
         set_hold(aws, REF, text)
-    assert (f"allow {way}, or hold it in the policy" in str(raised.value)) is bool(way)
+    assert (f"Allow {way}, or hold it in the policy" in str(raised.value)) is bool(way)
     with pytest.raises(CloudError, match="does not exist"):
         set_hold(Scripted(), REF, "a")
 
@@ -236,7 +236,7 @@ def test_an_instance_ends_and_the_size_falls_with_it() -> None:
         (NO_INSTANCE, waits(WriteCode.UNAVAILABLE, UNSEEN)),
         (
             DENIED,
-            given_up(WriteCode.DENIED, f"{NAME}, instance i-1: not authorized (`reconciler doctor` shows what is missing)"),
+            given_up(WriteCode.DENIED, f"{NAME}, instance i-1: not authorized (`reconciler doctor` lists the missing rights)"),
         ),
     ],
 )

@@ -194,7 +194,7 @@ FAULTS = {
         "gpu: machine gpu-x7k2p will not arrive",
         "QuotaExceeded",
         "does not grow until",
-        "fix what the message names",
+        "fix the cause that the message names",
     ),
     HELD_GROUP: ("batch: held by terraform", "terraform (Apply) owns spec.replicas", "nothing is written", "spec.adoptFrom"),
 }

@@ -42,7 +42,7 @@ def test_of_many_names_the_rest_is_counted(capsys: pytest.CaptureFixture[str]) -
 def test_an_empty_name_asks_for_one(capsys: pytest.CaptureFixture[str]) -> None:
     """Every name begins with nothing; the four groups are listed."""
     told = _refusal(capsys, "explain", "group", "", *POLICY, *CLUSTER)
-    assert told == "error: name a group; there are 4: spot, auto, big, fixed\n"
+    assert told == "error: name a group. There are 4: spot, auto, big, fixed\n"
 
 
 @pytest.mark.parametrize(
@@ -51,9 +51,9 @@ def test_an_empty_name_asks_for_one(capsys: pytest.CaptureFixture[str]) -> None:
         (b"", "the file is empty: the capture failed"),
         (
             b"just text",
-            "neither a Kubernetes object nor a list; a snapshot is the output of `kubectl get … -o json` or -o yaml",
+            "neither a Kubernetes object nor a list of them. A snapshot is the output of `kubectl get … -o json` or -o yaml",
         ),
-        (b"[1, 2]", "a list of something other than Kubernetes objects; pass the complete output, without --query and jq"),
+        (b"[1, 2]", "a list of something other than Kubernetes objects. Pass the complete output, without --query and jq"),
     ],
 )
 def test_a_yaml_file_that_is_no_snapshot_is_called_so(
@@ -72,14 +72,14 @@ def test_policies_without_a_policy_say_how_to_get_one(files: int, tmp_path: Path
         (tmp_path / "other.yaml").write_text("apiVersion: v1\nkind: Namespace\nmetadata: {name: a}\n", encoding="utf-8")
     found = "no NodeGroupPolicy in 1 file" if files else "no policy files"
     told = _refusal(capsys, "plan", "--policy", tmp_path, *CLUSTER)
-    assert told == f"error: {tmp_path}: {found}; `reconciler init --out DIR` writes a first one from what is there\n"
+    assert told == f"error: {tmp_path}: {found}. `reconciler init --out DIR` writes a first policy from the existing objects\n"
 
 
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("", "a directory; name the file that `reconciler plan --out FILE` wrote"),
-        ("none.json", "no such file; `reconciler plan --out {path}` writes one"),
+        ("", "a directory. Name the file that `reconciler plan --out FILE` wrote"),
+        ("none.json", "no such file. `reconciler plan --out {path}` writes one"),
         ("empty.json", "the file is empty: make a new plan with `reconciler plan --out`"),
     ],
 )

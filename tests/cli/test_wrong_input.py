@@ -28,7 +28,7 @@ def test_an_instant_at_the_end_of_the_calendar_is_out_of_range(now: str) -> None
 @pytest.mark.parametrize("command", [["plan", "--no-settled"], ["preview", "--base-dir", "policies", "--head-dir", "policies"]])
 def test_a_directory_or_nothing_as_out_prints_no_data(command: list[str], tmp_path: Path) -> None:
     """`--out` must name a file; what is refused prints nothing on stdout."""
-    for out, told in ((tmp_path, "name a file in it"), ("", "'--out': an empty path names nothing")):
+    for out, told in ((tmp_path, "Name a file in it"), ("", "'--out': an empty path names nothing")):
         done = _run(*command, *CLUSTER, "--out", out)
         assert (done.returncode, done.stdout) == (1, "")
         assert told in done.stderr
@@ -69,4 +69,4 @@ def test_a_directory_as_scenario_is_called_one(tmp_path: Path) -> None:
     """A directory that is there is not "no such file"."""
     done = _run("run", "--simulate", tmp_path)
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr.startswith(f"error: {tmp_path}: a directory; name a scenario file")
+    assert done.stderr.startswith(f"error: {tmp_path}: a directory. Name a scenario file")

@@ -77,7 +77,7 @@ def test_files_without_a_cluster(tmp_path: Path, files: dict[str, str], told: st
         (tmp_path / name).write_text(text)
     said = refusal(tmp_path)
     assert said.startswith(f"{tmp_path}: no cluster in it: {told}, and none of Node, Pod, MachineDeployment, ")
-    assert "give what `kubectl get nodes,pods,machinedeployments,… -A -o json` prints" in said
+    assert "Give the output of `kubectl get nodes,pods,machinedeployments,… -A -o json` prints" in said
 
 
 def test_one_object_of_a_cluster_is_enough(tmp_path: Path) -> None:
@@ -105,8 +105,8 @@ def test_file_too_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(cluster_files, "LARGEST_FILE_BYTES", 1000)
     (tmp_path / "x.json.gz").write_bytes(gzip.compress(b" " * 1001))
     (tmp_path / "y.json").write_bytes(b" " * 1001)
-    assert "capture in several files" in refusal(tmp_path / "x.json.gz")
-    assert "capture in several files" in refusal(tmp_path / "y.json")
+    assert "Capture in several files" in refusal(tmp_path / "x.json.gz")
+    assert "Capture in several files" in refusal(tmp_path / "y.json")
 
 
 def test_too_many_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -148,7 +148,7 @@ def test_link_out_of_the_snapshot(tmp_path: Path) -> None:
     snapshot = tmp_path / "snapshot"
     snapshot.mkdir()
     (snapshot / "x.json").symlink_to(tmp_path / "secret.json")
-    assert "links out of the snapshot" in refusal(snapshot)
+    assert "a link to a file outside the snapshot" in refusal(snapshot)
 
 
 def test_dangling_link(tmp_path: Path) -> None:

@@ -220,7 +220,7 @@ def test_labels_and_taints_by_annotation() -> None:
             f'{CAPACITY}taints: item 2 ("c=d:Never") is not a taint key=value:Effect '
             "with NoSchedule, PreferNoSchedule, NoExecute",
         ),
-        ("cpu", "many", f'{CAPACITY}cpu: invalid quantity "many"; write a number such as 2, 500m, 1.5Gi or 1e3'),
+        ("cpu", "many", f'{CAPACITY}cpu: invalid quantity "many". Write a number such as 2, 500m, 1.5Gi or 1e3'),
         ("maxPods", "13Mi", f'{CAPACITY}maxPods: "13Mi" is not a whole number of at least 0'),
         ("memory", "-1Gi", f'{CAPACITY}memory: "-1Gi" is negative'),
         (

@@ -57,7 +57,7 @@ def test_one_bound_without_the_other(name: str) -> None:
     """Differs on purpose: not used, as upstream, and reported."""
     found = scaling_bounds(BOUNDS[name]["annotations"], CAPI_GROUP)
     assert (found.min_size, found.max_size) == (None, None)
-    assert "only both together count" in found.problems[0]
+    assert "it applies only with both" in found.problems[0]
 
 
 @pytest.mark.parametrize("name", PROVIDER_IDS)

@@ -165,7 +165,7 @@ def target_path(cluster: ClusterIdentity) -> str:
 
 
 class Tree:
-    """A `Source` and a `Counting`: which policies count where. `broken`: it cannot be read. While `hangs` is set, nobody
+    """A `Source` and a `Counting`: which policies apply where. `broken`: it cannot be read. While `hangs` is set, nobody
     answers."""
 
     name = "a tree"

@@ -46,7 +46,7 @@ def test_the_plan_lists_both_and_says_which_is_the_next_turns() -> None:
     text = " ".join(plan_text(_plan()).split())
     assert "adopt MachineDeployment prod/general at 1 replica" in text
     assert "resize 1 -> 2" in text
-    assert "the adoption comes first; the next iteration decides the size" in text
+    assert "the group is adopted first. The next iteration decides its size" in text
 
 
 def test_a_look_ahead_leaves_growth_to_the_next_turn() -> None:
@@ -72,7 +72,7 @@ def test_a_turn_of_the_loop_says_that_growth_is_the_next_ones() -> None:
     lines = list(turn_lines(told))
     assert "adopt general" in lines[0]
     assert "resize general 1 -> 2" in lines[1]
-    assert "[Next turn: this turn has just written MachineDeployment prod/general; the next one judges it]" in lines[1]
+    assert "[Next turn: this iteration has just written MachineDeployment prod/general. The next one decides on it]" in lines[1]
 
 
 def test_apply_takes_a_further_turn_and_says_so() -> None:

@@ -126,7 +126,7 @@ def test_the_first_of_several_files_wins(tmp_path: Path) -> None:
     ({}, {"client-certificate-data": "*"}, "client-certificate-data is not base64"),
     ({}, {"client-certificate-data": "aGVsbG8="}, "the client certificate of kubeconfig"),
     ({"certificate-authority": "a\0b"}, {}, "certificate-authority: no such file"),
-    ({"certificate-authority": "/dev/zero"}, {}, "the limit is 1048576"),
+    ({"certificate-authority": "/dev/zero"}, {}, "more than the limit of 1048576"),
     ({"certificate-authority-data": ["x"]}, {"client-certificate-data": 5, "token": {"a": "b"}}, ""),
 ])  # fmt: skip
 def test_what_cannot_be_read_is_told(tmp_path: Path, cluster: dict[str, object], user: dict[str, object], told: str) -> None:

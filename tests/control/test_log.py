@@ -59,7 +59,7 @@ def test_removals_that_ended_are_folded_too():
         ("RemovalFinished", "info", 40),
         ("RemovalFailed", "warning", 1),
     ]
-    assert lines[1]["message"] == "a pod came; the node takes pods again; its unneeded time starts again"
+    assert lines[1]["message"] == "a pod came. The node takes pods again. Its unneeded time starts again"
 
 
 def test_lines_of_less_weight_are_left_out():
@@ -114,13 +114,13 @@ def test_a_message_does_not_repeat_its_code():
     [
         (
             ResultState.REFUSED, "Conflict", Memory(),
-            'warning ResizeRefused a 2 -> 5: conflict with "kubectl"; retry in 15 s; '
-            "the group is held while that manager owns spec.replicas",
+            'warning ResizeRefused a 2 -> 5: conflict with "kubectl". Retry in 15 s. '
+            "The group is held while that manager owns spec.replicas",
         ),
         (
             ResultState.FAILED, "Failed",
             Memory(backoffs={"a": BackoffState(failures=1, failed_seconds=AT, until_seconds=AT + 300)}),
-            'warning ResizeFailed a 2 -> 5: conflict with "kubectl"; the group backs off; retry at 2026-11-21T12:05:00Z',
+            'warning ResizeFailed a 2 -> 5: conflict with "kubectl". The group backs off. Retry at 2026-11-21T12:05:00Z',
         ),
         (ResultState.SKIPPED, "Stale", Memory(), 'info    ResizeSkipped a 2 -> 5: conflict with "kubectl"'),
         (ResultState.DONE, "", Memory(), 'info    Resize a 2 -> 5: conflict with "kubectl"'),

@@ -150,7 +150,7 @@ def test_buffers_that_can_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Server, "denied", "")
     monkeypatch.setattr(Server, "quotas", False)
     found = checks(policy=READS_BUFFERS)["CapacityBuffers"]
-    assert (found.state, "is not served: only headroom of the policy counts" in found.message) == (State.WARN, True)
+    assert (found.state, "is not served: only headroom of the policy applies" in found.message) == (State.WARN, True)
 
 
 def test_requests_that_can_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -200,7 +200,7 @@ CURRENT = {
 
 
 @pytest.mark.parametrize(("answer", "state", "said"), [
-    (json.dumps({"data": CURRENT}).encode(), State.PASS, "is what the policy says"),
+    (json.dumps({"data": CURRENT}).encode(), State.PASS, "matches the policy"),
     (
         json.dumps({"data": {**CURRENT, "MachineDeployment_prod_a": "0-99"}}).encode(), State.WARN,
         "MachineDeployment_prod_a: 0-99 in the cluster, 0-5 by the policy",
@@ -215,14 +215,14 @@ def test_bounds_are_those_of_the_policy(answer: bytes | ApiError, state: State, 
     assert (found.state, said in found.message) == (state, True), found.message
 
 
-@pytest.mark.parametrize(("groups", "named", "more"), [(1, 5, ""), (2, 5, "; and 1 more")])
+@pytest.mark.parametrize(("groups", "named", "more"), [(1, 5, ""), (2, 5, ", and 1 more")])
 def test_bounds_that_differ_in_many_ways(groups: int, named: int, more: str) -> None:
     """Four settings and a range a group: five are named."""
     policy = rules(
         *(node_group(f"g{number}", max=5) for number in range(groups)), drain=DrainRules(blocked_namespaces=("payments",))
     )
     message = checks(bounds=b'{"data": {"adoptFrom": "x"}}', policy=policy)["Bounds"].message
-    listed = message.partition("is not what the policy says: ")[2]
+    listed = message.partition("differs from the policy: ")[2]
     assert (listed.removesuffix(more).count("; ") + 1, listed.endswith(" more")) == (named, bool(more))
     assert listed.endswith(more)
 

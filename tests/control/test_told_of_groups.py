@@ -111,7 +111,7 @@ def test_since_when_a_target_is_held_survives_a_restart() -> None:
 
 def test_next_step() -> None:
     """By what holds: a declaration is left out or taken over, a person's write ends by itself, a hold is released."""
-    assert next_step(HELD).startswith("the policy takes it over first, spec.adoptFrom: [kubectl]; only then kubectl leaves")
+    assert next_step(HELD).startswith("the policy takes it over first (spec.adoptFrom: [kubectl]). Then kubectl leaves")
     assert next_step(msgspec.structs.replace(HELD, owner=BY_A_PERSON)).startswith("nothing: after that it is decided here again")
     assert next_step(OURS) == ""
     held_by_us = msgspec.structs.replace(OURS, held=True)
@@ -131,7 +131,7 @@ def test_status_says_what_the_plan_says() -> None:
     text = " ".join(status_text(document).split())
     assert "held by kubectl since 1970-01-01T00:16:40Z" in text
     assert BY_KUBECTL.evidence[0] in text
-    assert "next: the policy takes it over first, spec.adoptFrom: [kubectl]" in text
+    assert "next: the policy takes it over first (spec.adoptFrom: [kubectl]" in text
 
 
 def test_status_says_what_waits_for_an_approval() -> None:
@@ -166,12 +166,12 @@ def test_a_burst_is_one_event_a_group_and_reason() -> None:
     report = LoopReport(at_seconds=1000, plan=plan, results=(_resized("general"),))
     told = [(one.subject.name, one.reason, one.note) for one in announcements(report, None, (), {}) if one.subject.kind == "Pod"]
     assert told == [
-        ("q-000", "NotTriggerScaleUp", "no group is large enough; also for prod/q-001, prod/q-002, prod/q-003 and 36 more"),
+        ("q-000", "NotTriggerScaleUp", "no group is large enough, also for prod/q-001, prod/q-002, prod/q-003 and 36 more"),
         ("q-040", "NotTriggerScaleUp", "nobody tolerates"),
         (
             "p-000",
             "TriggeredScaleUp",
-            "general gets a node for this pod; also for prod/p-001, prod/p-002, prod/p-003 and 240 more",
+            "general gets a node for this pod, also for prod/p-001, prod/p-002, prod/p-003 and 240 more",
         ),
     ]
     # The same plan again is no news of those that fit nowhere.
@@ -192,11 +192,11 @@ def test_nodes_of_one_target_that_leave_for_one_reason_are_one_event() -> None:
     report = LoopReport(at_seconds=1000, results=begun, removals=(*ended, stays))
     told = [(one.reason, one.note) for one in announcements(report, None, (), {}, {TARGET: custom})]
     assert told == [
-        ("NodeDraining", "100 nodes: n-000, n-001, n-002 and 97 more; 100 -> 0; for example n-000 runs nothing"),
+        ("NodeDraining", "100 nodes: n-000, n-001, n-002 and 97 more, 100 -> 0, for example n-000 runs nothing"),
         ("Blocked", "n-099 stays: prod/db is alone"),
         (
             "NodeRemoved",
-            "99 nodes drained, whose machines are being deleted: n-000, n-001, n-002 and 96 more; 1 replica left",
+            "99 nodes drained, whose machines are being deleted: n-000, n-001, n-002 and 96 more, 1 replica left",
         ),
     ]
 

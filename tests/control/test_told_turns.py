@@ -42,7 +42,7 @@ def _removal(node: str, state: RemovalState, message: str = "", code: str = "") 
     [
         (_result(ResultState.DONE), (LogLevel.INFO, "Resize", "pods wait")),
         (_result(ResultState.DONE, "Held"), (LogLevel.INFO, "Resize", "pods wait")),
-        (_result(ResultState.REFUSED, "NotFound", "gone"), (LogLevel.WARNING, "ResizeRefused", "gone; retry in 10 s")),
+        (_result(ResultState.REFUSED, "NotFound", "gone"), (LogLevel.WARNING, "ResizeRefused", "gone. Retry in 10 s")),
         (_result(ResultState.SKIPPED, "Stale", "moved"), (LogLevel.INFO, "ResizeSkipped", "moved")),
         *((_result(ResultState.SKIPPED, code), None) for code in ("Observe", "Held", "Deferred", "BurstArriving")),
     ],
@@ -65,7 +65,7 @@ def test_an_action_is_a_line_unless_the_plan_has_said_it(result: ActionResult, t
         ),
         (
             _removal("n1", RemovalState.FAILED, "a pod came", "Unavailable"),
-            (LogLevel.WARNING, "RemovalFailed", "a pod came; the node takes pods again; retry in 10 s"),
+            (LogLevel.WARNING, "RemovalFailed", "a pod came. The node takes pods again. Retry in 10 s"),
         ),
         (_removal("n1", RemovalState.DRAINING, "waits"), None),
     ],

@@ -256,7 +256,7 @@ def test_how_long_a_throttled_user_waits(service: Service) -> None:
             found.pools()
         sent = client.calls
         clock.seconds += pause - 1
-        with pytest.raises(CrusoeError, match="next attempt in 1 s") as raised:
+        with pytest.raises(CrusoeError, match="next attempt is in 1 s") as raised:
             found.pools()
         assert (raised.value.status, raised.value.code, client.calls) == (429, "too_many_requests", sent)
         clock.seconds += 1

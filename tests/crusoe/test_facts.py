@@ -122,7 +122,7 @@ def test_a_stopped_machine_takes_no_place() -> None:
     )
     assert [machine.deleting for machine in found.machines] == [False, True]
     assert found.targets[0].problems == (
-        f"machine {B} is SHUTOFF, so count 2 asks for its replacement; reservation r1 has no room to start it "
+        f"machine {B} is SHUTOFF, so count 2 asks for its replacement. Reservation r1 has no room to start it "
         "again: 1 of 2 machines run, 1 more is requested",
     )
 
@@ -131,7 +131,7 @@ def test_before_it_is_stopped() -> None:
     """A node that is not ready: what stopping its machine would do is said before."""
     found = facts(pool(count=2, machines=(A, B)), objects=(crusoe_node("n1", A), crusoe_node("n2", B, ready=False)))
     assert found.problems == (
-        "node n2 is not ready; if its machine is stopped, count 2 asks for the replacement; lower it first",
+        "node n2 is not ready. If its machine is stopped, count 2 asks for the replacement. Lower it first",
     )
 
 
@@ -226,7 +226,7 @@ def shape(found: World) -> tuple[int, str]:
     ("behaviour", "word"),
     [
         ({"lowering": "Keeps"}, ""),
-        ({"lowering": "Trims"}, "its own choice"),
+        ({"lowering": "Trims"}, "chooses the machine"),
         (None, "it is not known whether"),
         ({"lowering": "Keeps", "passed_over": {"pool-h100": "machine X went"}}, "machine X went"),
         ({"lowering": "Keeps", "passed_over": {"pool-other": "machine X went"}}, ""),

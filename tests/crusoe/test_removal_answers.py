@@ -12,7 +12,7 @@ from tests.crusoe.writes import Writer, ids, ref
 
 NAME = f"NodePool {LOCATION}/h100"
 DENIED = (403, {"code": "unauthorized", "message": "no"}, {})
-MISSING = " (`reconciler doctor` shows what is missing)"
+MISSING = " (`reconciler doctor` lists the missing rights)"
 BROKEN = (500, {"code": "internal_error", "message": "broken"}, {})
 SLOW = (429, {"code": "too_many_requests", "message": "slow"}, {})
 GONE = (404, {"code": "not_found", "message": "instance not found"}, {})
@@ -96,7 +96,7 @@ def test_what_is_begun(service: Service) -> None:
     assert result == WriteResult(code=WriteCode.NOT_FOUND, message=f"{NAME} has no running machine m-9")
     trims = Writer(service, lowering="Trims")
     result = trims.provider.may_begin(ref(pool), victim.id, "n", trims.bound(pool))
-    why = "if its count is lowered here, the platform deletes a machine of its own choice"
+    why = "if its count is lowered here, the platform chooses the machine that it deletes"
     assert result == WriteResult(code=WriteCode.REFUSED, message=f"{NAME}: {why}")
     assert trims.provider.may_begin(ref(pool), "m-9", "n", trims.bound(pool)) == result
     stale = WriteResult(code=WriteCode.STALE, message=f"{NAME} has 3 replicas, 4 were judged")
@@ -195,7 +195,7 @@ def test_a_deletion_that_is_refused(service: Service) -> None:
     """The count is as before, which is told with why."""
     pool, writer, (victim, *_) = three(service)
     service.account.faults.append(("DELETE", victim.id, DENIED))
-    message = f"{NAME}, machine {victim.id}: no{MISSING}; its count is 3 again"
+    message = f"{NAME}, machine {victim.id}: no{MISSING}. Its count is 3 again"
     assert writer.remove(pool, victim.id) == (failed(WriteCode.DENIED, message),)
     assert (pool.count, noted(writer)) == (3, {})
 

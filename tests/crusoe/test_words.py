@@ -203,17 +203,17 @@ def test_a_stopped_machine_that_could_be_started() -> None:
     kept = f"machine {A} is SHUTOFF, so count 1 keeps 1 other running"
     room = "reservation r1 has room to start it again: 1 of 2 machines run"
     reservations = [{"id": "r1", "quantity": 2, "used_quantity": 1}]
-    assert facts(item, nodePoolInstances=STOPPED_A, crusoeReservations=reservations).problems == (f"{kept}; {room}",)
+    assert facts(item, nodePoolInstances=STOPPED_A, crusoeReservations=reservations).problems == (f"{kept}. R{room[1:]}",)
     assert facts(item, nodePoolInstances=STOPPED_A).problems == (kept,)
 
 
 @pytest.mark.parametrize(
     ("reservation", "lowering", "more"),
     [
-        (None, "Keeps", "; lower it first"),
-        ("r1", "Keeps", ", which takes its place in reservation r1 (2 machines); lower it first"),
-        ("r2", "Keeps", "; lower it first"),
-        (None, "", f"; lower it first, if that deletes no machine ({CHECKLIST}, CRUSOE_LOWERING)"),
+        (None, "Keeps", ". Lower it first"),
+        ("r1", "Keeps", ", which takes its place in reservation r1 (2 machines). Lower it first"),
+        ("r2", "Keeps", ". Lower it first"),
+        (None, "", f". Lower it first, if that deletes no machine ({CHECKLIST}, CRUSOE_LOWERING)"),
     ],
 )
 def test_before_a_machine_is_stopped(reservation: str | None, lowering: str, more: str) -> None:
@@ -224,7 +224,7 @@ def test_before_a_machine_is_stopped(reservation: str | None, lowering: str, mor
         crusoeReservations=[{"id": "r1", "quantity": 2}],
         behaviour={"lowering": lowering},
     )
-    assert found.problems == (f"node n1 is not ready; if its machine is stopped, count 1 asks for the replacement{more}",)
+    assert found.problems == (f"node n1 is not ready. If its machine is stopped, count 1 asks for the replacement{more}",)
 
 
 def test_a_node_that_leaves_is_not_ready_for_that() -> None:

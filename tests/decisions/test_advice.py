@@ -97,7 +97,7 @@ KEPT: dict[str, tuple[str, tuple[World, PolicySet], tuple[World, PolicySet]]] = 
         (_removal(), _rules(least=0)),
     ),
     "Budget": (
-        "the budget of 0 nodes at once is used up",
+        "the budget of 0 nodes at a time is used up",
         (_removal(), _rules(budgets=(Budget(nodes=0),))),
         (_removal(), _rules(budgets=(Budget(nodes=1),))),
     ),

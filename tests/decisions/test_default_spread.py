@@ -246,7 +246,7 @@ def test_the_reason_names_the_scheduler():
     pending = next(row for row in range(len(world.pods)) if world.pods.node[row] < 0)
     (verdict,) = case.state().verdict(case.world.pods.shape[pending], case.node_index("a-1"))
     assert verdict.plugin == "PodTopologySpread"
-    assert verdict.message.endswith("one more is beyond maxSkew 1 (by scheduler.defaultConstraints)")
+    assert verdict.message.endswith("one more would exceed maxSkew 1 (by scheduler.defaultConstraints)")
 
 
 def test_explain_says_which_constraint_the_pod_was_given():

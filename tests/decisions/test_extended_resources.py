@@ -82,7 +82,7 @@ def test_a_group_without_devices_does_not_grow() -> None:
     assert line.outcome is PodOutcome.UNPLACEABLE
     lacking, rejecting = line.reasons[1:]
     assert lacking.message.startswith(
-        f"no group is known to offer {CARD}; where new nodes have it, declare it in template.devices of the policy or "
+        f"no group is known to offer {CARD}. If new nodes have it, declare it in template.devices of the policy or "
         f"template.capacity of the policy ({CARD}) or "
     )
     assert rejecting.message == (
@@ -208,7 +208,7 @@ def test_a_pod_that_finds_no_devices_elsewhere_keeps_its_node() -> None:
     (blocker,) = node(plan, "gpu-1").blockers
     assert blocker.code == "NoPlaceToMove"
     assert blocker.message == (
-        "2 pods like it (1000m cpu, 0Mi memory each) do not fit on the other node: 1 DynamicResources; gpu-2: claim extended "
+        "2 pods like it (1000m cpu, 0Mi memory each) do not fit on the other node: 1 DynamicResources: gpu-2: claim extended "
         f"resources: request {CARD} needs 1 of 4 devices here, 0 can be had (4 allocated)"
     )
 

@@ -84,7 +84,7 @@ def test_a_resource_that_no_group_offers_names_what_would_declare_it(target: Tar
     (line,) = plan_of(world, policy(node_group("g", target=spec))).pods
     assert [reason.code for reason in line.reasons] == ["NoGroupFits", "ResourceNotOffered", "GroupRejects"]
     assert line.reasons[1].message == (
-        f"no group is known to offer {resource}; where new nodes have it, declare it in "
+        f"no group is known to offer {resource}. If new nodes have it, declare it in "
         f"template.capacity of the policy ({resource}){key}"
     )
 

@@ -85,8 +85,8 @@ def test_the_growth_says_why() -> None:
         "3 new nodes are of tier on-demand instead of spot: at least 30% of all nodes are of tier on-demand"
     )
     pending, _ = group(plan, "demand").reasons
-    assert pending.message.startswith("3 pending pods on 3 new nodes; ")
-    assert pending.message.endswith("; not spot (GrownForShare)")
+    assert pending.message.startswith("3 pending pods on 3 new nodes. ")
+    assert pending.message.endswith(": spot (tier share)")
     assert codes(group(plan, "spot")) == ["PendingPods"]
 
 
@@ -108,7 +108,7 @@ def test_the_first_tier_may_have_a_share() -> None:
     assert (_sizes(plan), _pending(plan)) == ((2, 3), 0)
     (reason,) = [one for one in group(plan, "spot").reasons if one.code == "ShareNotReached"]
     assert reason.message == (
-        "tier spot has 2 of 5 nodes, and its share of 60% is 3; new nodes are of this tier where pods can run there; "
+        "tier spot has 2 of 5 nodes, and its share of 60% is 3. New nodes are of this tier if pods can run there. "
         "spot (AtMaxSize) cannot grow now"
     )
 

@@ -133,7 +133,7 @@ def test_every_panel_of_loops_can_be_narrowed_to_a_cluster() -> None:
 def test_states_of_clusters_are_those_that_are_exported() -> None:
     """As the pages name them: a state that nobody exports would never alarm."""
     clusters = (
-        ClusterStatus(cluster="0", problem="no policy counts in this cluster"),
+        ClusterStatus(cluster="0", problem="no policy applies in this cluster"),
         ClusterStatus(cluster="a", policy="p", problem="x", holder="me", here=True),
         ClusterStatus(cluster="b", policy="p"),
         ClusterStatus(cluster="c", policy="p", holder="me", here=True),

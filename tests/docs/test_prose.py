@@ -2,7 +2,20 @@
 
 import pytest
 
-from docs.prose import MAX_WORDS, check, faults, glossary, hits, modules, pages, python_blocks, sentences
+from docs.prose import (
+    MAX_WORDS,
+    MESSAGES_LISTED,
+    check,
+    faults,
+    glossary,
+    hits,
+    message_faults,
+    messages,
+    modules,
+    pages,
+    python_blocks,
+    sentences,
+)
 
 WORD = "word "
 
@@ -73,3 +86,27 @@ def test_where_a_fault_is() -> None:
     """Blocks of code are not prose; items and cells are sentences of their own; the line is that of the block."""
     page = "# A page\n\n```sh\nbuy anew\n```\n\n- fine\n- We\n  mend it.\n\n| what | why |\n| --- | --- |\n| a | buy it |\n"
     assert [(hit.line, hit.rule.split("'")[1]) for hit in check(page)] == [(8, "mend"), (13, "buy")]
+
+
+MESSAGES = """
+def f(x):
+    '''What it is; at once.'''
+    raise E(f"{x}: a directory; name a file", "what it does is written here", "no rule is broken by this")
+"""
+
+
+def test_messages_are_plain_sentences() -> None:
+    """An f-string is one text, a docstring is none; what is listed may stay."""
+    told = {block.text: list(message_faults(block.text)) for block in messages(MESSAGES)}
+    assert told == {
+        "X: a directory; name a file": ["';': write two sentences, or a conjunction"],
+        "what it does is written here": ["'what it': name it"],
+        "no rule is broken by this": [],
+    }
+    assert [list(message_faults(one)) for one in MESSAGES_LISTED] == [[]] * len(MESSAGES_LISTED)
+
+
+@pytest.mark.parametrize("broken", ["wait for 1 nodes there", "it leaves at once", "a name of its own", "whoever wrote it"])
+def test_a_message_that_breaks_a_rule(broken: str) -> None:
+    """Each rule finds its example."""
+    assert len(list(message_faults(broken))) == 1

@@ -118,7 +118,7 @@ REFUSED: dict[str, tuple[Make, str]] = {
     "the root is a submodule": (policies_is("160000", b""), "policies:1:1: error: a submodule"),
     "alias bomb": (text(BOMB), "[AliasBomb]"),
     "deep nesting": (text(DEEP), "[TooDeep]"),
-    "large file": (text(b"#" * (100 << 20)), "the file has 104857600 bytes, the limit is 1048576; it was not read"),
+    "large file": (text(b"#" * (100 << 20)), "the file has 104857600 bytes, more than the limit of 1048576, and was not read"),
     "too many files": (crowd, "10001 policy files"),
     "git bomb": (git_bomb, "[TreeTooLarge]"),
     "deep directories": (nested(40), "more than 32 directories deep"),
@@ -279,7 +279,7 @@ REFS = {
     "path": ("main:policies", "names a file or a search"),
     "search": (":/policies", "names a file or a search"),
     "search behind a commit": ("main^{/policies}", "searches in commit messages"),
-    "what was checked out before": ("@{-1}", "depends on what was checked out"),
+    "earlier checkouts": ("@{-1}", "depends on earlier checkouts"),
     "line break": ("main\n--all", "control or invisible"),
     "terminal escape": ("main\x1b[31m", "control or invisible"),
     "direction override": ("ma\u202ein", "control or invisible"),
@@ -325,7 +325,7 @@ def test_branch_and_tag_of_one_name(repo: GitRepo, preview: Preview):
     repo.branch("change")
     result = preview("--base", "main")
     assert result.code == 1
-    assert "'main' names a branch and a tag; write refs/heads/NAME" in result.err
+    assert "'main' names a branch and a tag. Write refs/heads/NAME" in result.err
     assert preview("--base", "refs/heads/main").code == 0
 
 

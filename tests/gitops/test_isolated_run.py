@@ -86,7 +86,7 @@ def test_output_above_the_bound_is_no_output(monkeypatch: pytest.MonkeyPatch, en
     monkeypatch.setattr(isolated_run, "BOUNDS", msgspec.structs.replace(isolated_run.BOUNDS, output_bytes=2 << 20))
     script = f"trap '' XFSZ; for ((i = 0; i < {lines}; i++)); do echo {line}; done 2>said; {end}"
     with pytest.raises(
-        IsolatedRunError, match=r"^its output reaches the bound of 2 MiB; split it into smaller charts or kustomizations$"
+        IsolatedRunError, match=r"^its output reaches the bound of 2 MiB. Split it into smaller charts or kustomizations$"
     ):
         output(script)
     monkeypatch.setattr(isolated_run, "BOUNDS", msgspec.structs.replace(isolated_run.BOUNDS, output_bytes=(4 << 20) + 1))
@@ -99,7 +99,7 @@ def test_words_of_the_program_are_not_repeated() -> None:
     words = "secret at $PWD/md.yaml:3: root:x:0:0 /etc/passwd.txt ../base/a.yaml"
     with pytest.raises(IsolatedRunError) as raised:
         output(f'echo "{words}" >&2; exit 7', **{"prod/md.yaml": "", "base/a.yaml": ""})
-    assert str(raised.value) == "it ended with 7; it names prod/md.yaml:3, base/a.yaml"
+    assert str(raised.value) == "it ended with 7. The message names prod/md.yaml:3, base/a.yaml"
     with pytest.raises(IsolatedRunError, match=r"^it was killed by SIGKILL$"):
         output("kill -9 $$")
 

@@ -187,7 +187,7 @@ def test_a_checkout_of_one_commit_says_what_to_fetch(repo: GitRepo, preview: Pre
             clone.git("fetch", "--quiet", "--depth=1", f"file://{repo.root}", "main:refs/remotes/origin/main")
         result = preview("--repo", clone.root, "--base", "refs/remotes/origin/main", "--head", "head")
         assert (result.code, result.out) == (1, "")
-        assert "fetch more (`git fetch --unshallow`; in a checkout action fetch-depth: 0)" in result.err
+        assert "Fetch more (`git fetch --unshallow`, or fetch-depth: 0 in a checkout action)" in result.err
 
 
 def test_renamed_file_is_no_change(repo: GitRepo, preview: Preview):
@@ -220,7 +220,7 @@ def test_all_groups_removed_is_refused_by_the_decision(repo: GitRepo, preview: P
     """Nothing is released when no group is left, and the preview says why."""
     change(repo, {"policies/general.yaml": None, "policies/quiet.yaml": None})
     text = preview("--base", "main").out
-    assert "the policy has no groups any more; it had 2: nothing is" in text
+    assert "the policy has no groups any more. It had 2: nothing is" in text
     assert "release MachineDeployment" not in text
 
 
@@ -366,7 +366,7 @@ def test_several_policies(repo: GitRepo, preview: Preview):
     (["--base-dir", "x"], "--base-dir also needs --head-dir DIR or --head REF"),
     (["--base-dir", "x", "--head-dir", "y", "--path", "z"], "go with revisions"),
     (["--base-dir", "nowhere", "--head-dir", "nowhere"], "nowhere: no such directory"),
-    (["--base", "main", "--repo", "/"], "is not in a git repository; name one with --repo DIR"),
+    (["--base", "main", "--repo", "/"], "is not in a git repository. Name one with --repo DIR"),
 ])  # fmt: skip
 def test_wrong_usage(preview: Preview, argv: list[str], told: str):
     """What is missing or too much is said, exit code 1."""

@@ -44,7 +44,7 @@ def test_a_document_for_a_discovered_group_that_writes(world: World) -> None:
     told = _told(world, policy(discovery=FOUND, defaults=observing), policy(own, discovery=FOUND, defaults=observing))
     assert told[0] == (
         "caution",
-        "This turns writing on for calm, mode Observe -> Enforce. No action follows now; until the steady state no node comes "
+        "This turns writing on for calm, mode Observe -> Enforce. No action follows now. Until the steady state, no node comes "
         "or goes.",
     )  # fmt: skip
 

@@ -50,7 +50,7 @@ def test_observe_to_enforce_shows_what_begins(world: World) -> None:
     assert len(shown.impact_before.waiting) == 2
     assert shown.impact_after.waiting == ()
     assert _sentences(shown)[0] == (
-        "This turns writing on, mode Observe -> Enforce. 1 action follows now; until the steady state 2 nodes added."
+        "This turns writing on, mode Observe -> Enforce. 1 action follows now. Until the steady state, 2 nodes added."
     )
     assert "4 nodes in steady state instead of 2." in _sentences(shown)
 

@@ -46,8 +46,8 @@ def test_command(place: Place, cluster: Path, capsys: pytest.CaptureFixture[str]
         (("--git", "http://user:pw@host/x"), "--git: the address has a user or a password"),
         (("--path", "../x"), "it cannot leave the repository"),
         (("--branch", "-x"), "is an option"),
-        (("--fork-label", "ready-to-go"), "is too long for a label there; 9 characters"),
-        (("--api-url", "http://git.example.org/api/v3"), "a token is not sent in the clear"),
+        (("--fork-label", "ready-to-go"), "is too long for a label, which may have 9 characters"),
+        (("--api-url", "http://git.example.org/api/v3"), "a token is not sent without TLS"),
         (("--token-file", "/nowhere/token"), "--token-file /nowhere/token: No such file"),
     ],
 )

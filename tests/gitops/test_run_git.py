@@ -61,7 +61,7 @@ def test_signed_commits_only(repo: GitRepo, run, tmp_path: Path):
     options = ("--allowed-signers", tmp_path / "allowed", "--signer", "ada@example.org")
     refused = run(*options)
     assert refused.code == 1
-    assert "is not signed; sign commits" in refused.err.splitlines()[-1]
+    assert "is not signed. Sign commits" in refused.err.splitlines()[-1]
     sign_with_ssh(repo, key)
     repo.commit({"policies/general.yaml": group("general") + "# signed\n"})
     assert run(*options).code == 0

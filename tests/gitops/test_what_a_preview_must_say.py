@@ -134,6 +134,7 @@ def test_documents_for_other_clusters(changed: Changed) -> None:
     assert found["headline"] == "Documents for other clusters change; no decision changes"
     assert found["changed"] is True
     assert sentences(found, "warning")["OtherClusters"] == (
-        "Documents for clusters c2, c7 changed; not judged here: run `reconciler preview --fleet` with a snapshot of each."
+        "Documents for clusters c2, c7 changed, which this preview does not judge. "
+        "Run `reconciler preview --fleet` with a snapshot of each."
     )
     assert changed(before=(("others.yaml", "", OVERRIDE),))["changed"] is False

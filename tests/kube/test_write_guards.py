@@ -112,7 +112,7 @@ def test_a_state_that_somebody_else_has_written_is_not_overwritten(changed: str)
         theirs.save("memory", b"theirs")
     else:
         server.between = lambda: [theirs.save("memory", b"theirs"), None][1]
-    with pytest.raises(StateUnavailableError, match="somebody else has written it"):
+    with pytest.raises(StateUnavailableError, match="somebody else has changed it"):
         ours.save("memory", b"ours")
     assert StateObject(server, "kube-system", "prod").load("memory") == b"theirs"
 
@@ -125,6 +125,6 @@ def test_a_part_that_changed_under_another_ones_reading_is_not_overwritten() -> 
     theirs.load("memory")
     theirs.save("memory", b"theirs")
     ours.load("policy")
-    with pytest.raises(StateUnavailableError, match="somebody else has written it"):
+    with pytest.raises(StateUnavailableError, match="somebody else has changed it"):
         ours.save("memory", b"ours")
     assert ours.load("memory") == b"theirs"

@@ -353,7 +353,7 @@ DAYS: dict[str, tuple[Callable[[Week], None], tuple[str, ...]]] = {
         r"the machine of gpu-\S+ is being deleted, and MachineDeployment first-week/gpu does not count it any more",
     )),
     "a deleted target": (deleted_target, (
-        r"MachineDeployment first-week/gpu does not exist; if it was deleted for good, remove the NodeGroup from git",
+        r"MachineDeployment first-week/gpu does not exist. If it was deleted for good, remove the NodeGroup from git",
     )),
     "a saved plan and a stale one": (saved_and_stale_plan, (r"Plan: 1 group up \(\+1 node\)", r"not done")),
     "a hold": (on_hold, (

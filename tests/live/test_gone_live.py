@@ -19,7 +19,7 @@ from tests.testbed.gone import Gone, How
 
 AT_FIRST_SIGHT = GroupFields(scale_down=ScaleDown(unneeded_time_seconds=0, utilization_threshold_percent=50))
 PODS = "/api/v1/pods"
-TOLD = "Pod: waiting (the known version is too old to continue from; it is read again)"
+TOLD = "Pod: waiting (the known version is too old to continue from, so the list is read again)"
 
 
 @pytest.fixture

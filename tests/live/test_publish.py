@@ -80,7 +80,7 @@ def test_published_and_previewed(command_line: CommandLine, cluster: WorkCluster
 
 
 def test_a_round_inside_the_cluster(command_line: CommandLine, cluster: WorkCluster, repo: GitRepo, url: str, tmp_path: Path):
-    """The comment tells the plan on the live cluster; nothing is written to it."""
+    """The comment tells the plan on the live cluster. Nothing is written to it."""
     (tmp_path / "token").write_text(TOKEN)
     with github_host() as host:
         host.open(7, repo.git("rev-parse", "change"))

@@ -31,7 +31,7 @@ def test_no_cluster_at_all(
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("KUBECONFIG", raising=False)
     monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
-    assert said(capsys, "--policy", policy).startswith("error: no cluster is configured: --kubeconfig and KUBECONFIG are not set")
+    assert said(capsys, "--policy", policy).startswith("error: no cluster configured: --kubeconfig and KUBECONFIG are not set")
 
 
 def test_a_policy_that_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:
@@ -52,7 +52,7 @@ def test_an_invalid_policy_is_shown_with_its_places(
 def test_an_unknown_context(capsys: pytest.CaptureFixture[str], control_plane: ControlPlane, policy: Path) -> None:
     """The contexts that there are."""
     told = said(capsys, "--policy", policy, "--kubeconfig", control_plane.kubeconfig, "--context=prod")
-    assert 'unknown context "prod"; choose one of: testbed' in told
+    assert 'unknown context "prod". Choose one of: testbed' in told
 
 
 def test_a_user_without_rights(
@@ -60,7 +60,7 @@ def test_a_user_without_rights(
 ) -> None:
     """The first thing that it may not do, and where the roles are."""
     told = said(capsys, "--policy", policy, "--kubeconfig", control_plane.kubeconfig_of("input-nobody"))
-    assert "this user may not list nodes; examples/deploy has the roles" in told
+    assert "this user may not list nodes. The roles in examples/deploy allow it" in told
 
 
 def test_a_namespace_that_is_not_there(
@@ -68,7 +68,7 @@ def test_a_namespace_that_is_not_there(
 ) -> None:
     """No Lease could be made in it, and nobody would ever lead."""
     told = said(capsys, "--policy", policy, "--kubeconfig", user(control_plane, "input-place"), "--namespace=elsewhere")
-    assert "namespace elsewhere not found; --namespace names ours" in told
+    assert "namespace elsewhere not found. Name the reconciler's namespace with --namespace" in told
 
 
 def test_a_cluster_without_cluster_api(

@@ -250,7 +250,7 @@ def test_a_mark_is_taken_back_in_both_spellings() -> None:
     assert line == f"oc annotate machine m -n {NAMESPACE} {GROUP}/delete-machine- {GROUP}/cluster-api-delete-machine-"
 
 
-QUIET = "; the mode is Observe, in which the loop does not write"
+QUIET = ", but the mode is Observe, in which the loop does not write"
 
 
 @pytest.mark.parametrize(

@@ -90,7 +90,7 @@ def test_an_approval_of_something_else(other: Approval, why: str):
     """It allows nothing here, and the refusal says what it is for, beside the line that would allow this."""
     found = judge_removals(4, 0, limit=3, occasion=THIS, now_seconds=NOW, approvals=(other,))
     assert found is not None
-    assert (found.code, f"the existing approval {why};" in found.sentence()) == ("NotApproved", True)
+    assert (found.code, f"The existing approval {why}." in found.sentence()) == ("NotApproved", True)
     assert f"policy={DIGEST} plan={PLAN} cluster=prod until=2027-01-16T07:59:59Z nodes<=4" in found.sentence()
 
 
@@ -101,7 +101,7 @@ def test_an_approval_that_nobody_signed(nodes: int, code: str | None):
         nodes, 0, limit=3, occasion=THIS, now_seconds=NOW, approvals=(FIVE,), not_signed="commit 0123 is not signed"
     )
     assert (found.code if found else None) == code
-    assert found is None or found.sentence().endswith("it does not count: commit 0123 is not signed")
+    assert found is None or found.sentence().endswith("It is invalid: commit 0123 is not signed")
 
 
 def test_the_refusal_says_what_to_write():

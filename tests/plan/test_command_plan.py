@@ -88,7 +88,7 @@ def test_policy_errors_are_printed_as_validate_does(run: Run, tmp_path: Path):
         (["--cluster", "nowhere"], "nowhere"),
         (["--cluster", QUICKSTART, "--policy", "nowhere"], "nowhere: no such file or directory"),
         (["--cluster", QUICKSTART, "--now", "yesterday"], "--now: invalid instant 'yesterday': not RFC 3339"),
-        (["--cluster", QUICKSTART, "--name", "x"], "name the policy files with --policy"),
+        (["--cluster", QUICKSTART, "--name", "x"], "Name the policy files with --policy"),
         (["--cluster", QUICKSTART, "-o", "yaml"], "'yaml' is not one of 'text', 'markdown', 'json', 'html'"),
         (["--cluster", QUICKSTART, "--work-budget", "0"], "0 is not in the range"),
     ],

@@ -17,7 +17,7 @@ SINCE = "not decided since 2027-01-15T07:56:58Z"
     [
         ({"at": NOW - 70, "period": 10}, ""),
         ({"at": NOW - 71, "period": 10}, "not decided since 2027-01-15T07:58:49Z"),
-        ({"at": NOW - 182, "period": 10, "why": REFUSED, "away": True}, f"does not answer; {SINCE}: {REFUSED}"),
+        ({"at": NOW - 182, "period": 10, "why": REFUSED, "away": True}, f"does not answer, {SINCE}: {REFUSED}"),
         ({"at": NOW - 182, "period": 10, "why": FORBIDDEN}, f"{SINCE}: {FORBIDDEN}"),
         ({"at": NOW - 182, "period": 300}, ""),
         ({"began": NOW - 60, "why": "x"}, ""),

@@ -164,7 +164,7 @@ def test_a_record_with_odd_numbers_is_unreadable(field: str, number: str) -> Non
     assert read is None
     wait = asked(1, Ring(cluster="infra/a", wave=0, record=read))
     assert wait is not None
-    assert record_problem(known) == "its annotation reconciler.dev/rollout cannot be read; later waves wait"
+    assert record_problem(known) == "its annotation reconciler.dev/rollout cannot be read. Later waves wait"
 
 
 def test_what_can_be_read_is_no_problem() -> None:

@@ -148,7 +148,7 @@ def test_a_missing_default_directory_is_explained(tmp_path: Path, monkeypatch: p
     monkeypatch.chdir(tmp_path)
     result = _run()
     assert (result.exit_code, result.stdout) == (1, "")
-    assert result.stderr == "error: no directory policies/ here; name a file or directory: reconciler validate PATH\n"
+    assert result.stderr == "error: no directory policies/ here. Name a file or directory: reconciler validate PATH\n"
 
 
 def test_help_has_examples() -> None:

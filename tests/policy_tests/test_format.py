@@ -98,15 +98,15 @@ def test_a_mistake_is_told_with_its_place(old: str, new: str, expected: tuple[st
 
 
 @pytest.mark.parametrize(("old", "new", "part"), [
-    ("2..4", "4..2", "write the smaller number first"),
-    ("2..4", "..", "write 9, 7..10, 7.. or ..10"),
-    ("2..4", "-1", "write 9, 7..10, 7.. or ..10"),
-    ("2..4", "9" * 5000, "write 9, 7..10, 7.. or ..10"),
-    ("2..4", "9" * 18, "write 9, 7..10, 7.. or ..10"),
-    ("2..4", "1.5", "write 9, 7..10, 7.. or ..10"),
-    ("2..4", "true", "write 9, 7..10, 7.. or ..10"),
+    ("2..4", "4..2", "Write the smaller number first"),
+    ("2..4", "..", "Write 9, 7..10, 7.. or ..10"),
+    ("2..4", "-1", "Write 9, 7..10, 7.. or ..10"),
+    ("2..4", "9" * 5000, "Write 9, 7..10, 7.. or ..10"),
+    ("2..4", "9" * 18, "Write 9, 7..10, 7.. or ..10"),
+    ("2..4", "1.5", "Write 9, 7..10, 7.. or ..10"),
+    ("2..4", "true", "Write 9, 7..10, 7.. or ..10"),
     ("10m", "ten", "10m"),
-    ('"4.50"', '"4,50 USD"', 'write "4.50"'),
+    ('"4.50"', '"4,50 USD"', 'Write "4.50"'),
     ("count: 1", "count: 100000", "1000"),
     ("the shop grows", '""', "the name is empty"),
 ])  # fmt: skip

@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 TESTS = "policies/tests/prod.yaml"
 FAILED = (
     "2 of 3 policy tests pass. Failed: waiting batch pods get nodes (policies/tests/prod.yaml:15:35): "
-    "auto has 4 nodes in this plan; expected: 7..10."
+    "auto has 4 nodes in this plan, expected: 7..10."
 )
 
 

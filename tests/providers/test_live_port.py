@@ -58,7 +58,7 @@ class _Platform:
 
     def begin(self, node: str, seen: SeenNode | None = None) -> None:
         if self.deposed:
-            raise NotLeaderError("a does not lead; b does")
+            raise NotLeaderError("a does not lead. b does")
         if self.unreachable:
             raise UnreachableError("connection refused", sent=False)
         self.asked.append(("begin", node))
@@ -70,7 +70,7 @@ class _Platform:
 
     def step(self, *asked: Any) -> tuple[TargetRemoval, ...] | DrainStep:
         if self.deposed and "general-2" in asked:
-            raise NotLeaderError("a does not lead; b does")
+            raise NotLeaderError("a does not lead. b does")
         if len(asked) == 1:
             self.asked.append(("step", *asked))
             return self.drained
@@ -291,4 +291,4 @@ def test_who_no_longer_leads_stops_and_backs_nobody_off() -> None:
     platform.deposed = True
     assert [one.node for one in _port(platform, _world("test.1")).continue_removals()] == ["general-1"]
     result = _port(platform, _world()).remove_node(GENERAL, "general-1", 1, BOUND)
-    assert (result.code, result.message) == (WriteCode.UNAVAILABLE, f"{GENERAL}: a does not lead; b does")
+    assert (result.code, result.message) == (WriteCode.UNAVAILABLE, f"{GENERAL}: a does not lead. b does")

@@ -130,7 +130,7 @@ def test_a_machine_that_was_passed_over_is_opened_again(new_bench: NewBench) -> 
     first, second = bench.removed(2)
     assert (first.node, first.state, first.replicas) == (chosen, RemovalState.FINISHED, 2)
     assert (second.node, second.state, second.code) == (chosen, RemovalState.FAILED, WriteCode.PASSED_OVER)
-    assert "the platform took another one instead" in second.message
+    assert "The platform took another one instead" in second.message
     assert (bench.replicas(), bench.marks(), bench.taints()) == (2, {}, [])
     bench.let_go(leaving)
     assert chosen in bench.until_nodes(2)

@@ -44,7 +44,7 @@ def test_the_head() -> None:
 
 @pytest.mark.parametrize(
     ("leader", "words"),
-    [(LEADS, "the same since 2027-01-15T06"), (LeaderStatus(), "nothing is decided now; it said so at 2027-01-15T06")],
+    [(LEADS, "the same since 2027-01-15T06"), (LeaderStatus(), "no decision is made now. The last one was at 2027-01-15T06")],
 )
 def test_a_plan_that_nobody_renews(leader: LeaderStatus, words: str) -> None:
     """A plan that stays the same is no loop that is stuck; one that nobody decides any more is old."""
@@ -133,7 +133,7 @@ def test_lead_times_stand_below_the_groups() -> None:
     groups = (GroupStatus(name="a", target="t", replicas=1), GroupStatus(name="b", target="u", replicas=1, lead_time=known))
     lines = _lines(groups=groups)
     at = lines.index("Lead times of new nodes")
-    assert lines[at + 1 :] == ["  b: usable after 1m1s (median) of the last 34 requests; 2 of them did not come in time"]
+    assert lines[at + 1 :] == ["  b: usable after 1m1s (median) of the last 34 requests. 2 of them did not come in time"]
 
 
 def test_what_asks_for_room() -> None:

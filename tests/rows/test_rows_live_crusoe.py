@@ -233,7 +233,7 @@ def test_s011_no_third_machine(real: RealNodes) -> None:
     real.until_running(2)
     real.fail(victim)
     plan = plan_of(loop.turn())
-    assert any("count 2 asks for the replacement" in one.message and "lower it first" in one.message for one in plan.problems)
+    assert any("count 2 asks for the replacement" in one.message and "Lower it first" in one.message for one in plan.problems)
     behaviour.stop(real.service.account, victim)
     loop.turns(5)
     assert (pool.count, writes(real)) == (2, 0)

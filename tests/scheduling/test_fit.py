@@ -249,10 +249,10 @@ def test_beginnings_of_names_as_explain_takes_them(asked: str, found: list[str])
         (
             ["nobody"],
             1,
-            "error: no pending pod begins with nobody; for a pod that has a node ask `reconciler explain pod NAME`\n",
+            "error: no pending pod begins with nobody. For a pod that has a node, use `reconciler explain pod NAME`\n",
         ),
-        (["--namespace", "none"], 1, "error: no pod is pending in namespace none; "),
-        (["a", "--namespace", "none"], 1, "error: no pending pod begins with a in namespace none; "),
+        (["--namespace", "none"], 1, "error: no pod is pending in namespace none. "),
+        (["a", "--namespace", "none"], 1, "error: no pending pod begins with a in namespace none. "),
         ([], 0, ""),
     ],
 )

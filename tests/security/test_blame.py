@@ -138,7 +138,7 @@ def test_groups_that_all_go_do_not_keep_the_policy_back() -> None:
     assert followed.policy.current().policy.mode is Mode.OBSERVE
     fault = followed.fault()
     assert fault is not None
-    assert fault[1].startswith("there is no NodeGroup")
+    assert fault[1].startswith("no NodeGroup and no discovery is left")
 
 
 def test_drawn_greed_never_blocks_what_tightens() -> None:

@@ -128,7 +128,7 @@ def test_a_link_is_not_followed(repo: GitRepo, call: Preview, mode: str, told: s
 @pytest.mark.parametrize(
     ("path", "told"),
     [
-        ("nowhere", "counts once it is merged"),
+        ("nowhere", "is used once it is merged"),
         ("../x", "cannot leave"),
         (".", "directory of its own"),
         ("/etc", "is absolute"),

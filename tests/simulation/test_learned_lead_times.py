@@ -119,7 +119,7 @@ def test_the_plan_tells_when_the_next_node_is_expected() -> None:
     assert len(by) == 1
     assert abs(by.pop() - asked - JOINS_AFTER) <= TURN
     assert {(one.data["inTime"], one.data["earlier"]) for one in told} == {(6, 6)}
-    assert told[0].message.endswith("; 6 of 6 earlier ones came in that time")
+    assert told[0].message.endswith(". 6 of 6 earlier ones came in that time")
 
 
 class Experienced(RandomRun):

@@ -66,7 +66,7 @@ def test_a_cut_is_a_problem(monkeypatch: pytest.MonkeyPatch):
     plan = come_to_rest(world, rules, memory, NOW, plan, 1_000_000).plan
     assert _sizes(plan) == {"big": 38, "small": 2}
     assert [one.message for one in plan.problems] == [
-        "steady state not reached after 4 plans: 10000000 steps ran out; the settled columns show how far it came"
+        "steady state not reached after 4 plans: 10000000 steps ran out. The settled columns show how far it came"
     ]
 
 

@@ -100,7 +100,7 @@ def command(
     budget = DEFAULT_WORK_BUDGET if work_budget is None else work_budget
     if not simulate:
         if cluster_path is not None or now is not None:
-            raise InputError("--cluster and --now belong to --simulate; --context names the live cluster to write to")
+            raise InputError("--cluster and --now require --simulate. Name the live cluster with --context")
         policy = _policy(saved, files, plan_path, policy_path, name, int(time.time()), partial(_live_cluster, connection))
         document = _live(saved, policy, terms, budget, drain_timeout_seconds, namespace, connection)
         _write(document, output)
@@ -179,12 +179,12 @@ def _read(path: Path) -> "tuple[Plan, Mapping[str, bytes]]":
     from reconciler.plan.saved import MOST_BYTES, SavedPlanError, carried_files, read_saved
 
     if path.is_dir():
-        raise InputError(f"{path}: a directory; name the file that `reconciler plan --out FILE` wrote")
+        raise InputError(f"{path}: a directory. Name the file that `reconciler plan --out FILE` wrote")
     try:
         with path.open("rb") as stream:
             data = stream.read(MOST_BYTES + 1)
     except FileNotFoundError:
-        raise InputError(f"{path}: no such file; `reconciler plan --out {path}` writes one") from None
+        raise InputError(f"{path}: no such file. `reconciler plan --out {path}` writes one") from None
     except OSError as error:
         raise InputError(f"{path}: {error.strerror or error}") from None
     try:

@@ -28,7 +28,7 @@ _DEFAULT_NAMESPACE = "reconciler"
 @click.option(
     "--namespace",
     metavar="NAME",
-    help="Where the reconciler runs [default: reconciler; with --apply: the pod's namespace, else reconciler].",
+    help="Where the reconciler runs [default: reconciler, with --apply the pod's namespace if it runs in a pod].",
 )
 @click.option("--out", metavar="FILE", type=NAMED_PATH, help="Write it there instead of to stdout.")
 @click.option("--check", metavar="FILE", type=NAMED_PATH, help="Write nothing, and show what would change in FILE.")
@@ -95,9 +95,7 @@ def command(
         from reconciler.cli.processes.bounds_run import BoundsChoice, run_bounds
 
         if any(option is not None for option in (out, check, cluster_path, now)):
-            raise click.UsageError(
-                "--out, --check, --cluster and --now are for what is rendered; --apply is for what is there now"
-            )
+            raise click.UsageError("--apply cannot be used with --out, --check, --cluster or --now")
         log = LogChoice(form=log_format, level=log_level)
         choice = BoundsChoice(
             policy=policy_path, namespace=namespace, period_seconds=period_seconds, once=once, listen=listen, log=log
@@ -157,12 +155,12 @@ def _policy(path: Path | None, repository: "SourceChoice", now_seconds: int) -> 
     from reconciler.cli.outputs.failure import InputError
 
     if repository.in_cluster:
-        raise InputError("--custom-resources and --flux-source go with --apply: what is printed comes from files or git")
+        raise InputError("--custom-resources and --flux-source require --apply: output on stdout comes from files or git")
     if repository.git_url is not None:
         return read_once(repository, now_seconds)
     location = path or DEFAULT_POLICIES
     if not location.exists():
-        raise InputError(f"{location}: no such file or directory; --policy names the policy that bounds come from")
+        raise InputError(f"{location}: no such file or directory. Name the policy of the bounds with --policy")
     return read_policy(location, repository.policy_name, now_seconds)
 
 
@@ -181,5 +179,5 @@ def _checked(file: Path, text: str) -> int:
         return EXIT_OK
     lines = unified_diff(current.splitlines(), text.splitlines(), str(file), "by the policy", lineterm="", n=0)
     click.echo(plain_lines("\n".join(lines)))
-    tell(f"{file}: not what the policy says; render it again with --out {file}")
+    tell(f"{file} differs from the policy. Render it again with --out {file}")
     return EXIT_ERROR

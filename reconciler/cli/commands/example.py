@@ -32,4 +32,4 @@ def command(directory: Path, *, force: bool) -> None:
         raise InputError(str(error)) from None
     except OSError as error:
         raise InputError(f"{directory}: {error.strerror or error}") from error
-    tell(f"{len(names)} files in {directory}; next: reconciler plan --cluster examples/quickstart")
+    tell(f"{len(names)} files in {directory}. Next: reconciler plan --cluster examples/quickstart")

@@ -22,7 +22,7 @@ from reconciler.cli.inputs.plan import input_options, live_options
     "--token-file",
     metavar="FILE",
     type=NAMED_PATH,
-    help="With --live: bearer token to show there; the loop needs none from its own machine.",
+    help="With --live: bearer token for that address. From its own machine, the loop needs none.",
 )
 @live_options
 def command(

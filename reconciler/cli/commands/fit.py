@@ -26,7 +26,7 @@ from reconciler.cli.inputs.named_path import NAMED_PATH
     metavar="NAME",
     multiple=True,
     shell_complete=complete("namespace"),
-    help="Only pods of this namespace; repeatable.",
+    help="Only pods of this namespace. Repeatable.",
 )
 @click.option(
     "--group",
@@ -34,7 +34,7 @@ from reconciler.cli.inputs.named_path import NAMED_PATH
     metavar="NAME",
     multiple=True,
     shell_complete=complete("group"),
-    help="Only what nodes of the target of this name say; repeatable.",
+    help="Only results for nodes of the target of this name. Repeatable.",
 )
 @click.option(
     "--node",
@@ -42,7 +42,7 @@ from reconciler.cli.inputs.named_path import NAMED_PATH
     metavar="NAME",
     multiple=True,
     shell_complete=complete("node"),
-    help="Only what this node says; repeatable.",
+    help="Only results for this node. Repeatable.",
 )
 @click.option("--wide", is_flag=True, help="Text: every pod by itself, every node by name.")
 @click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Format.")
@@ -113,4 +113,4 @@ def _nobody(pods: tuple[str, ...], namespaces: tuple[str, ...]) -> str:
     named = f" begins with {' or '.join(pods)}" if pods else ""
     where = f" in namespace {' or '.join(namespaces)}" if namespaces else ""
     is_pending = "no pending pod" if named else "no pod is pending"
-    return f"{is_pending}{named}{where}; for a pod that has a node ask `reconciler explain pod NAME`"
+    return f"{is_pending}{named}{where}. For a pod that has a node, use `reconciler explain pod NAME`"

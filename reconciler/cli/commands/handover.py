@@ -52,7 +52,7 @@ def command(
 
     known = {one.provider: one for one in handovers()}
     if platform not in known:
-        raise InputError(f"no handover on {platform!r}; there is one on: {', '.join(known)}")
+        raise InputError(f"no handover on {platform!r}. There is one on: {', '.join(known)}")
     inputs = read_inputs(policy_path, name, cluster_path, now, connection_choice(connection), namespace)
     facts = _target(inputs.world, known[platform].kinds, target)
     case = HandoverCase(facts=facts, world=inputs.world, policy=inputs.policy, now_seconds=inputs.now_seconds)

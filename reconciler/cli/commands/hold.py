@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 @click.command("hold")
 @click.argument("groups", metavar="[GROUP]...", nargs=-1, shell_complete=complete("group"))
 @click.option("--all", "everything", is_flag=True, help="Every group of the policy.")
-@click.option("--reason", metavar="TEXT", help="Why; plans, events and status show it.")
+@click.option("--reason", metavar="TEXT", help="The reason, which plans, events and status show.")
 @click.option("--until", metavar="WHEN", help="When it ends by itself: 2h, or an instant in RFC 3339 [default: at --release].")
 @click.option("--release", is_flag=True, help="End the hold instead.")
 @click.option(
@@ -81,7 +81,7 @@ def command(
     if release and (reason or until):
         raise click.UsageError("--release ends a hold: leave --reason and --until out")
     if not release and not (reason or "").strip():
-        raise click.UsageError('--reason TEXT is needed: whoever finds the hold must know why, such as --reason "change freeze"')
+        raise click.UsageError('--reason TEXT is required, so that others know why, such as --reason "change freeze"')
     now_seconds = int(time.time())
     text = "" if release else _text(reason or "", until, now_seconds)
     live = LiveInputs(connection_choice(connection), or_snapshot=False)

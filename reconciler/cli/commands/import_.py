@@ -73,7 +73,7 @@ def command(paths: tuple[Path, ...], *, out: Path | None, force: bool, name: str
         raise InputError(
             f"no settings of an autoscaler in {', '.join(empty or map(str, paths))}: a Deployment of the Cluster Autoscaler, "
             f"its flags, values of its Helm chart, or {called} are understood"
-            + "".join(f"; {one.name} refers to {one.value}: {NOT_THERE}" for one in dict.fromkeys(imported.missing))
+            + "".join(f". {one.name} refers to {one.value}: {NOT_THERE}" for one in dict.fromkeys(imported.missing))
         )
     try:
         files, notes = imported_policy(imported, name, region)
@@ -88,10 +88,10 @@ def command(paths: tuple[Path, ...], *, out: Path | None, force: bool, name: str
         click.echo("---\n".join(files.values()), nl=False)
     else:
         write_policies(out, files, now_seconds, force=force)
-        tell(f"{', '.join(str(out / file) for file in files)}; next: reconciler plan --policy {out}")
+        tell(f"{', '.join(str(out / file) for file in files)}. Next: reconciler plan --policy {out}")
     waiting = files.get("groups.yaml", "").count("\n# kind: NodeGroup\n")
     if waiting:
-        tell(f"note: groups that are commented out, each with the reason: {waiting}; look for 'Not in force'")
+        tell(f"note: some groups are commented out, each with the reason: {waiting}. Look for 'Not in force'")
     for note in notes:
         click.echo(plain(f"not converted: {note.setting.name}={note.setting.value}: {note.why}"), err=True)
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     "-o", "--output", type=click.Choice(["text", "markdown", "json", "html"]), default="text", show_default=True, help="Format."
 )
 @click.option("--detailed-exitcode", is_flag=True, help="Exit with 2 when there are changes, 0 when there are none.")
-@click.option("--no-settled", is_flag=True, help="Leave out the column of sizes in steady state; faster.")
+@click.option("--no-settled", is_flag=True, help="Leave out the column of sizes in steady state, which is faster.")
 @click.option("--wide", is_flag=True, help="Text: shorten nothing, list every name.")
 @click.option(
     "--rollout",
@@ -190,7 +190,7 @@ def _refuse_with_rollout(out_path: Path | None, parts: tuple[str, ...]) -> None:
     from reconciler.cli.outputs.failure import InputError
 
     if out_path is not None:
-        raise InputError("--rollout makes no plan that --out could save; write the prediction with -o json > FILE")
+        raise InputError("--rollout makes no plan that --out could save. Write the prediction with -o json > FILE")
     if parts:
         raise InputError("--rollout is about one group: leave --group, --node and --pod-namespace out")
 

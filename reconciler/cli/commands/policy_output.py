@@ -22,7 +22,7 @@ def write_policies(directory: Path, files: Mapping[str, str], now_seconds: int, 
     policy."""
     there = [str(directory / name) for name in files if (directory / name).exists()]
     if there and not force:
-        raise InputError(f"{', '.join(there)}: there already; --force overwrites, --out names another directory")
+        raise InputError(f"{', '.join(there)}: exists already. Overwrite it with --force, or name another directory with --out")
     check_policies(files, now_seconds)
     _refuse_second_policy(directory, files, now_seconds)
     try:
@@ -39,15 +39,15 @@ def _refuse_second_policy(directory: Path, files: Mapping[str, str], now_seconds
     if not directory.exists():
         return
     if not directory.is_dir():
-        raise InputError(f"{directory}: not a directory; --out names one")
+        raise InputError(f"{directory}: not a directory. Name one with --out")
     staying = {name: body for name, body in read_policy_tree([directory]).files.items() if name not in files}
     names = sorted(entry.policy.name for entry in read_tree(staying, now_seconds=now_seconds).sets)
     if names:
-        raise InputError(f"{directory}: holds policy {', '.join(names)} already; --out names another directory")
+        raise InputError(f"{directory}: holds policy {', '.join(names)} already. Name another directory with --out")
 
 
 def check_policies(files: Mapping[str, str], now_seconds: int) -> None:
     """Raises `InputError` with every problem: what was read cannot be said as a policy as it stands."""
     tree = read_tree({name: text.encode() for name, text in files.items()}, now_seconds=now_seconds)
     if not tree.sets:
-        raise InputError(f"what was found makes no valid policy:\n{render_text(tree.problems, color=False)}")
+        raise InputError(f"the objects found do not give a valid policy:\n{render_text(tree.problems, color=False)}")

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--fleet", is_flag=True,
-    help="Preview many clusters at once: --cluster DIR has a snapshot for each, or --cluster-ref REF.",
+    help="Preview many clusters together: --cluster DIR has a snapshot for each, or --cluster-ref REF.",
 )  # fmt: skip
 @click.option("--now", metavar="RFC3339", help="The instant of both decisions [default: that of the snapshot, now].")
 @click.option(
@@ -161,7 +161,7 @@ def command(
     )  # fmt: skip
     cluster.check(reviewed=request is not None)
     if request is not None and replay_path is not None:
-        outside_checkout(replay_path, repo, "--replay", "keep what is replayed outside of it")
+        outside_checkout(replay_path, repo, "--replay", "keep the replayed files outside of it")
     place = DEFAULT_PATH if path is None else path
     budget = DEFAULT_WORK_BUDGET if work_budget is None else work_budget
     if fleet:

@@ -16,12 +16,18 @@ _FILE = NAMED_PATH
 @click.option("--repository", metavar="NAME", required=True, help="owner/name, or GitLab's project id or group/name.")
 @click.option("--git", "git_url", metavar="URL", required=True, help="Where that repository is fetched from: https://…, ssh://….")
 @click.option(
-    "--token-file", metavar="FILE", required=True, type=_FILE, help="Token that may read and comment; read again each round."
+    "--token-file",
+    metavar="FILE",
+    required=True,
+    type=_FILE,
+    help="Token that may read and comment. It is read again in each round.",
 )
 @click.option("--login", metavar="NAME", default="", help="Who the token writes as, where it cannot ask (a GitHub App).")
 @click.option("--branch", metavar="NAME", default="main", show_default=True, help="Pull requests into this branch.")
 @click.option("--path", metavar="PATH", default="policies", show_default=True, help="Where the cluster's policies are.")
-@click.option("--name", "names", metavar="NAME", multiple=True, help="Which NodeGroupPolicy; repeatable, a comment each.")
+@click.option(
+    "--name", "names", metavar="NAME", multiple=True, help="Which NodeGroupPolicy. Repeatable: each gets its own comment."
+)
 @click.option("--cluster-name", metavar="NAME", required=True, help="Name of the cluster: one comment per cluster.")
 @click.option(
     "--cluster",

@@ -26,14 +26,14 @@ DEMO = "demo"
     "policy_path",
     metavar="PATH",
     type=NAMED_PATH,
-    help="Policy directory or file to follow [default: policies]; with --simulate: instead of the scenario's.",
+    help="Policy directory or file to follow [default: policies]. With --simulate, it replaces that of the scenario.",
 )
 @click.option(
     "--cluster",
     "cluster_path",
     metavar="PATH",
     type=NAMED_PATH,
-    help="With --simulate: snapshot to start from instead of the scenario's; alone: no events, demand stays as it is.",
+    help="With --simulate: snapshot to start from instead of that of the scenario. Without a scenario, demand stays as it is.",
 )
 @click.option("--until", metavar="DURATION", help="With --simulate: virtual time to run for, such as 90m.")
 @click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", help="With --simulate: format.")
@@ -56,7 +56,7 @@ DEMO = "demo"
     type=click.FloatRange(0.1, 3600),
     default=10,
     show_default=True,
-    help="Decide so often, in seconds, also when nothing happens; what happens is looked at after a second.",
+    help="Decide at least this often, in seconds. After an event, the loop decides after one second.",
 )
 @click.option("--namespace", metavar="NAME", help="Where Lease and state lie [default: the pod's namespace, else reconciler].")
 @click.option("--fleet", is_flag=True, help="Run the loops of all Clusters that this management cluster describes.")
@@ -168,7 +168,7 @@ def command(
 
         return run_simulated(scenario, policy_path, cluster_path, until, output, choice)
     if cluster_path is not None or until is not None:
-        raise InputError("--cluster and --until belong to --simulate; the live loop reads the cluster that --context names")
+        raise InputError("--cluster and --until belong to --simulate. The live loop reads the cluster that --context names")
     from reconciler.cli.inputs.connections import ConnectionChoice
     from reconciler.cli.processes.live_loop import LoopChoice, run_live
     from reconciler.cli.processes.live_pages import Listening

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 @click.option("--until", metavar="DURATION", help="How much of the trace, such as 24h [default: all of it].")
 @click.option(
     "--step", metavar="DURATION", default="5m", show_default=True,
-    help="Curve: take the largest value of every so long; 0 takes each line.",
+    help="For a curve: take the largest value of each such interval. 0 takes each line.",
 )  # fmt: skip
 @click.option("--join-after", metavar="DURATION", default="90s", show_default=True, help="From asking for a node to having it.")
 @click.option("--work-budget", metavar="N", type=click.IntRange(min=1), help="Steps that one decision may take.")

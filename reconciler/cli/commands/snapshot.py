@@ -17,7 +17,7 @@ from reconciler.cli.outputs.telling import tell
     "out",
     metavar="DIR",
     type=NAMED_PATH,
-    help="Directory to write; it must not be there.",
+    help="Directory to write. It must not exist.",
 )
 @click.option("--force", is_flag=True, help="Replace DIR if it is a snapshot.")
 @click.option("--redact", is_flag=True, help="Keep only what decisions read, in words that may be seen.")

@@ -90,7 +90,9 @@ def _branch(target: str, branch: str, access: "RemoteAccess") -> "SnapshotBranch
     try:
         from reconciler.gitops.snapshots.publish import SnapshotBranch
     except ImportError:
-        raise InputError("git is not on the PATH, and --publish URL needs it; a file does not: NAME.tar.gz") from None
+        raise InputError(
+            "git is not on the PATH, and --publish URL needs it. To a file (NAME.tar.gz) it works without git"
+        ) from None
     remote, credentials = reached("--publish", target, access)
     try:
         return SnapshotBranch(remote, branch, credentials, timeout_seconds=float(access.git_timeout))

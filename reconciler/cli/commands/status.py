@@ -7,6 +7,7 @@ import click
 
 from reconciler.cli.inputs.named_path import NAMED_PATH
 from reconciler.cli.inputs.plan import live_options
+from reconciler.values.two_sentences import two_sentences
 
 if TYPE_CHECKING:
     from reconciler.cli.inputs.live_inputs import LiveInputs
@@ -146,7 +147,7 @@ def _check(api: "Api", namespace: str, name: str) -> None:
         if not isinstance(error, ApiError) or error.status != not_found:
             raise InputError(f"namespace {namespace}: {error}") from None
         hint = choose(name, known) if known else "--namespace names another namespace"
-        raise InputError(f"no loop of a policy {name} has kept state in namespace {namespace}; {hint}") from None
+        raise InputError(two_sentences(f"no loop of a policy {name} has kept state in namespace {namespace}", hint)) from None
 
 
 def _policy(api: "Api", namespace: str) -> str:
@@ -160,7 +161,7 @@ def _policy(api: "Api", namespace: str) -> str:
         raise InputError(f"namespace {namespace}: {error}") from None
     if not policies:
         raise InputError(
-            f"no loop has kept state in namespace {namespace} yet; --namespace names another one (`reconciler run --namespace`)"
+            f"no loop has kept state in namespace {namespace} yet. Name another one with --namespace (`run --namespace`)"
         )
     if len(policies) > 1:
         raise InputError(

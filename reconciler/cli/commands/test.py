@@ -24,7 +24,7 @@ _FORMATS = ("text", "tap", "junit", "json")
 
 @click.command("test")
 @click.argument("paths", nargs=-1, metavar="[PATH]...", type=NAMED_PATH)
-@click.option("-k", "pattern", metavar="TEXT", help="Run only tests with this text in `document::name`; any case.")
+@click.option("-k", "pattern", metavar="TEXT", help="Run only tests with this text in `document::name`, in any case.")
 @click.option("--policy", "policy_path", metavar="PATH", type=NAMED_PATH, help="Test this policy, whatever the tests name.")
 @click.option("--name", metavar="NAME", help="Which NodeGroupPolicy, where --policy or --today hold several.")
 @click.option(
@@ -47,7 +47,9 @@ _FORMATS = ("text", "tap", "junit", "json")
 )
 @click.option("--cluster-ref", metavar="REF", help="With --fleet: a ref with published snapshots, such as snapshots.")
 @click.option("--update", is_flag=True, help="Write the actual results into the files, in place of the expectations that fail.")
-@click.option("--coverage", "examine_rules", is_flag=True, help="Also say which rules of the policy no test touches; slower.")
+@click.option(
+    "--coverage", "examine_rules", is_flag=True, help="Also list the rules of the policy that no test touches. This is slower."
+)
 @click.option("-o", "--output", type=click.Choice(_FORMATS), default="text", show_default=True, help="Format.")
 def command(
     paths: tuple[Path, ...],
@@ -96,11 +98,11 @@ def command(
     if fleet and (update or examine_rules):
         raise click.UsageError("--update and --coverage are about one cluster: leave --fleet out")
     if not fleet and (cluster_path is not None or cluster_ref is not None):
-        raise click.UsageError("--cluster and --cluster-ref name the clusters of --fleet; a test names its own snapshot")
+        raise click.UsageError("--cluster and --cluster-ref name the clusters of --fleet. A test names its own snapshot")
     snapshots = asked_fleet(cluster_path, cluster_ref, root) if fleet else ()
     began = time.perf_counter()
     if not paths and not DEFAULT_POLICIES.exists():
-        raise InputError("no directory policies/ here; name a file or directory: reconciler test PATH")
+        raise InputError("no directory policies/ here. Name a file or directory: reconciler test PATH")
     chosen = paths or (DEFAULT_POLICIES,)
     texts, problems = read_test_files(chosen, root)
     if problems := [*problems, *repeated_names(texts)]:

@@ -30,10 +30,10 @@ _FORMATS = ("text", "json", "sarif", "github")
     metavar="DIR",
     multiple=True,
     type=NAMED_PATH,
-    help="Also look for manifests there that fight over replicas with these policies; repeatable.",
+    help="Also look for manifests there that fight over replicas with these policies. Repeatable.",
 )
 @click.option("-o", "--output", type=click.Choice(_FORMATS), default="text", show_default=True, help="How problems are printed.")
-@click.option("--strict", is_flag=True, help="Warnings count as problems too.")
+@click.option("--strict", is_flag=True, help="Warnings are treated as problems.")
 @verbose_option
 @click.pass_context
 def command(
@@ -71,7 +71,7 @@ def command(
         WORKFLOW_COMMANDS.stop()
     chosen = paths or (Path("policies"),)
     if not paths and not chosen[0].exists():
-        raise InputError("no directory policies/ here; name a file or directory: reconciler validate PATH")
+        raise InputError("no directory policies/ here. Name a file or directory: reconciler validate PATH")
     policy_files = read_policy_tree(chosen, as_given=True)
     files = policy_files.files
     if not files and not policy_files.unread:
@@ -79,7 +79,7 @@ def command(
     if not policy_files.unread and not any(body.strip() for body in files.values()):
         if chosen == (Path("-"),):
             raise InputError("nothing came in on standard input: did the command in front of the pipe fail?")
-        raise InputError(f"{', '.join(files)}: empty; name a file or directory with policies")
+        raise InputError(f"{', '.join(files)}: empty. Name a file or directory with policies")
     tree = read_tree(files, now_seconds=int(time.time()), unread=policy_files.unread)
     if manifests:
         tree = _with_manifests(tree, manifests)

@@ -32,7 +32,7 @@ _OPTIONS = (
         "signers",
         metavar="NAME",
         multiple=True,
-        help="Of those, only this principal (SSH) or fingerprint; repeatable.",
+        help="Of those, only this principal (SSH) or fingerprint. Repeatable.",
     ),
 )
 

@@ -26,7 +26,7 @@ def chosen_options(command: Command) -> Command:
             metavar="NAME",
             multiple=True,
             shell_complete=complete("group"),
-            help="Only this group; may hold * and ?; repeatable.",
+            help="Only this group. It may contain * and ?. Repeatable.",
         ),
         click.option(
             "--node",
@@ -34,7 +34,7 @@ def chosen_options(command: Command) -> Command:
             metavar="NAME",
             multiple=True,
             shell_complete=complete("node"),
-            help="Only this node; may hold * and ?; repeatable.",
+            help="Only this node. It may contain * and ?. Repeatable.",
         ),
         click.option(
             "--pod-namespace",
@@ -42,7 +42,7 @@ def chosen_options(command: Command) -> Command:
             metavar="NAME",
             multiple=True,
             shell_complete=complete("namespace"),
-            help="Only pods of this namespace, the nodes that are added for them and those that they keep; repeatable.",
+            help="Only pods of this namespace, with the nodes that are added or kept for them. Repeatable.",
         ),
     )
     for option in reversed(options):

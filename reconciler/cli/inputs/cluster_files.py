@@ -44,12 +44,12 @@ class SnapshotFiles(Mapping[str, bytes]):
                 self._add(name, entry, root)
             if entries == MOST_ENTRIES or len(self._paths) > MOST_FILES:
                 raise InputError(
-                    f"{path}: too many files for a snapshot (at most {MOST_FILES}); give the directory of the capture itself"
+                    f"{path}: too many files for a snapshot (at most {MOST_FILES}). Give the directory of the capture itself"
                 )
 
     def _add(self, name: str, path: Path, root: Path) -> None:
         if not path.resolve().is_relative_to(root):
-            raise InputError(f"{path}: links out of the snapshot and is not followed; copy the file instead")
+            raise InputError(f"{path}: is a link to a file outside the snapshot, which is not followed. Copy the file instead")
         if name in self._paths:
             first, second = sorted((self._paths[name], path))
             raise InputError(f"{first} and {second.name} are one document twice, plain and gzipped: remove one of them")
@@ -97,7 +97,7 @@ def _is_archive(path: Path) -> bool:
     try:
         beginning = _beginning(path, _TAR_MAGIC_END)
         if beginning.startswith(_ZIP_MAGIC):
-            raise InputError(f"{path}: a zip archive; unpack it and give the directory")
+            raise InputError(f"{path}: a zip archive. Unpack it and give the directory")
         if beginning.startswith(_GZIP_MAGIC):
             with gzip.open(path) as stream:
                 beginning = stream.read(_TAR_MAGIC_END)
@@ -157,7 +157,7 @@ def _read(path: Path | str, seen_through: Callable[[Mapping[str, bytes]], _Files
         world = read_snapshot(files, capi_group(), unused)
     except SeveralError as error:
         listed = "\n".join(f"  {_error_text(root, one, archive=archive)}" for one in error.all)
-        raise InputError(f"{root}: {len(error.all)} parts of it cannot be used; fix or remove them:\n{listed}") from None
+        raise InputError(f"{root}: {len(error.all)} parts of it cannot be used. Fix or remove them:\n{listed}") from None
     except SnapshotError as error:
         raise InputError(_error_text(root, error, archive=archive)) from None
     finally:
@@ -183,7 +183,7 @@ def _no_cluster(root: Path, names: list[str], skipped: Mapping[str, int], captur
     files = f"1 file ({seen}) holds" if len(names) == 1 else f"{len(names)} files ({seen}) hold"
     wanted = ", ".join(("Node", "Pod", *target_kinds()))
     return (
-        f"{root}: no cluster in it: {files} {held}, and none of {wanted}; give what `kubectl get "
+        f"{root}: no cluster in it: {files} {held}, and none of {wanted}. Give the output of `kubectl get "
         "nodes,pods,machinedeployments,… -A -o json` prints, or a directory that `reconciler snapshot --out DIR` wrote"
     )
 
@@ -215,10 +215,10 @@ def _unpacked(path: Path) -> bytes:
             if size > LARGEST_FILE_BYTES:
                 raise _too_large(path)
             if size > most:
-                raise InputError(f"{path}: unpacks to more than {most >> 20} MiB; is this a snapshot?")
+                raise InputError(f"{path}: unpacks to more than {most >> 20} MiB. Is this a snapshot?")
             chunks.append(chunk)
     return b"".join(chunks)
 
 
 def _too_large(path: Path) -> InputError:
-    return InputError(f"{path}: larger than {LARGEST_FILE_BYTES >> 30} GiB; capture in several files")
+    return InputError(f"{path}: larger than {LARGEST_FILE_BYTES >> 30} GiB. Capture in several files")

@@ -37,7 +37,7 @@ _OPTIONS = (
         "target_namespaces",
         metavar="NAME",
         multiple=True,
-        help="Read Cluster API objects of this namespace only; repeatable [default: all].",
+        help="Read Cluster API objects of this namespace only. Repeatable [default: all].",
     ),
 )
 

@@ -70,17 +70,17 @@ def connected(
     for api in dict.fromkeys((workload, management)):
         if not api.checks_certificate:
             tell(
-                f"the certificate of {api.server} is not checked (insecure-skip-tls-verify in the kubeconfig): whoever answers "
-                "at that address is believed; certificate-authority-data names its authority"
+                f"the certificate of {api.server} is not checked (insecure-skip-tls-verify in the kubeconfig): any server "
+                "at that address is trusted. Set certificate-authority-data to its authority"
             )
     try:
         for api in (workload, management):
             api.get("/version")
         served = served_platforms(management, environment)
     except UnreachableError as error:
-        raise InputError(f"{error}; --context and --kubeconfig choose another cluster") from None
+        raise InputError(f"{error}. Choose another cluster with --context or --kubeconfig") from None
     except ApiError as error:
-        hint = "; the credentials are not taken: log in again" if error.status == 401 else ""
+        hint = ". The server rejected the credentials. Log in again" if error.status == 401 else ""
         raise InputError(f"{management.server}: {error}{hint}") from None
     return Connections(workload, management, served)
 

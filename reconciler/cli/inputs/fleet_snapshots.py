@@ -38,10 +38,10 @@ def asked_fleet(path: Path | None, ref: str | None, repository: Path) -> tuple[F
 def in_directory(path: Path) -> tuple[FleetSnapshot, ...]:
     """One for each directory and each file in it, by name. Raises `InputError`."""
     if not path.is_dir():
-        raise InputError(f"--fleet --cluster {path}: not a directory; give one with a snapshot for each cluster")
+        raise InputError(f"--fleet --cluster {path}: not a directory. Give one with a snapshot for each cluster")
     found = sorted(place for place in path.iterdir() if not place.name.startswith("."))
     if not found:
-        raise InputError(f"--fleet --cluster {path}: the directory is empty; it needs a snapshot for each cluster")
+        raise InputError(f"--fleet --cluster {path}: the directory is empty. It needs a snapshot for each cluster")
     return tuple(FleetSnapshot(_name(place), partial(_on_disk, place), place) for place in found)
 
 
@@ -51,7 +51,7 @@ def at_ref(repository: Path, ref: str) -> tuple[FleetSnapshot, ...]:
         from reconciler.gitops.git.repository import Repository, RepositoryError
         from reconciler.gitops.snapshots.committed_snapshot import published_clusters, snapshot_files
     except ImportError:
-        raise InputError("git is not on the PATH, and --cluster-ref needs it; --cluster PATH reads files without it") from None
+        raise InputError("git is not on the PATH, and --cluster-ref needs it. Read files with --cluster PATH instead") from None
     try:
         source = Repository.at(repository)
         commit = source.commit(ref)

@@ -36,7 +36,7 @@ def log_options(command: Command) -> Command:
             type=click.Choice(["auto", "json", "text"]),
             default="auto",
             show_default=True,
-            help="Lines of the log on stderr: JSON for machines, text for people; auto: text on a terminal.",
+            help="Lines of the log on stderr: JSON for machines, text for people. With auto, text on a terminal.",
         ),
         click.option(
             "--log-level",

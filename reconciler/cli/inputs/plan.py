@@ -10,7 +10,7 @@ from reconciler.cli.inputs.named_path import NAMED_PATH
 
 Command = TypeVar("Command", bound=Callable[..., object])
 
-WORK_BUDGET_HELP = "Steps that one decision may take; a plan that runs out of them names what it did not examine."
+WORK_BUDGET_HELP = "Steps that one decision may take. A plan that runs out of steps lists the parts that it did not examine."
 
 
 _POLICY = "Policy file or directory [default: policies/ if it is there, else the targets' own annotations]."

@@ -157,7 +157,7 @@ def policy_with_files(
     """The same, with the files that it stands in and no others. `cluster` is asked for only if the files name clusters."""
     if path is None and not DEFAULT_POLICIES.is_dir():
         if name is not None:
-            raise InputError(f"--name {name}: there is no {DEFAULT_POLICIES}/ here; name the policy files with --policy PATH")
+            raise InputError(f"--name {name}: there is no {DEFAULT_POLICIES}/ here. Name the policy files with --policy PATH")
         return default_policy(), {}
     root = DEFAULT_POLICIES if path is None else path
     policy_files = read_policy_tree([root])
@@ -191,7 +191,7 @@ def carried_policy(saved: Path, files: Mapping[str, bytes], name: str, now_secon
     errors = [problem for problem in tree.problems if problem.severity is Severity.ERROR]
     if match is None or errors:
         why = f"{errors[0].place}: {errors[0].message}" if errors else f"there is no {plain(name)} in it"
-        raise InputError(f"the policy in {saved} cannot be read ({why}); name the policy files with --policy PATH")
+        raise InputError(f"the policy in {saved} cannot be read ({why}). Name the policy files with --policy PATH")
     return match
 
 
@@ -210,7 +210,7 @@ def _chosen(tree: PolicyTree, root: Path, name: str | None, cluster: ClusterIden
         where = (
             f"no NodeGroupPolicy in {tree.files} {'file' if tree.files == 1 else 'files'}" if tree.files else "no policy files"
         )
-        raise InputError(f"{root}: {where}; `reconciler init --out DIR` writes a first one from what is there")
+        raise InputError(f"{root}: {where}. `reconciler init --out DIR` writes a first policy from the existing objects")
     if name is None and len(names) == 1:
         return tree.sets[0]
     if name is None:

@@ -11,6 +11,7 @@ from reconciler.gitops.git.tree_listing import MAX_FILES, MAX_TREE_BYTES
 from reconciler.policy.neighbours import UnreadFile, link_in_tree, too_large
 from reconciler.policy.reading.yaml_text import MAX_FILE_BYTES
 from reconciler.policy.tree import SUFFIXES
+from reconciler.values.two_sentences import two_sentences
 
 _STDIN = "-"
 
@@ -29,7 +30,7 @@ def read_policy_files(paths: Sequence[Path], *, as_given: bool = False) -> dict[
     tree = read_policy_tree(paths, as_given=as_given)
     for one in tree.unread:
         if one.path not in tree.beginnings:
-            raise InputError(f"{one.path}: {one.message}; {one.hint}")
+            raise InputError(two_sentences(f"{one.path}: {one.message}", one.hint))
     return tree.files | tree.beginnings
 
 
@@ -67,7 +68,7 @@ def read_policy_tree(
                 contents[key] = text
             if len(contents) + len(unread) > MAX_FILES or total > MAX_TREE_BYTES:
                 raise InputError(
-                    f"{path}: more than {MAX_FILES} files or {MAX_TREE_BYTES >> 20} MiB; is this a policy directory?"
+                    f"{path}: more than {MAX_FILES} files or {MAX_TREE_BYTES >> 20} MiB. Is this a policy directory?"
                 )
     return FoundFiles(files=contents, unread=tuple(unread.values()), beginnings=beginnings)
 

@@ -32,7 +32,7 @@ def read_test_files(paths: Sequence[Path], root: Path) -> tuple[list[PolicyTestT
         # The link itself counts, not what it leads to: paths in a file are relative to where it is seen.
         seen = Path(given).parent.resolve() / Path(given).name
         if not seen.is_relative_to(top):
-            raise InputError(f"{given}: it is not below {root}; run the command above it, or name a directory with --root")
+            raise InputError(f"{given}: it is not below {root}. Run the command above it, or name a directory with --root")
         try:
             texts += read_policy_tests(seen.relative_to(top).as_posix(), data)
         except DocumentError as error:

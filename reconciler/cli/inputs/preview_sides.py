@@ -73,7 +73,7 @@ def outside_checkout(path: Path, repository: Path, option: str, instead: str) ->
     for place in (path.absolute(), path.resolve()):
         if place.is_relative_to(top):
             raise InputError(
-                f"{option} {path}: it is in the checkout, where the change under review may have written it; {instead}"
+                f"{option} {path}: it is in the checkout, where the change under review may have written it. {instead}"
             )
 
 
@@ -112,7 +112,7 @@ def _in_repository(asked: ClusterAsked, ref: str) -> tuple[World, SnapshotSeen]:
         from reconciler.gitops.snapshots.committed_snapshot import changes_between, committed_files, snapshot_files
     except ImportError:
         raise InputError(
-            f"git is not on the PATH, and {option.split(maxsplit=1)[0]} needs it; --cluster PATH reads files without it"
+            f"git is not on the PATH, and {option.split(maxsplit=1)[0]} needs it. Read files with --cluster PATH instead"
         ) from None
     try:
         repository = Repository.at(asked.repository)
@@ -197,7 +197,9 @@ def read_sides(base: Asked, head: Asked, repository: Path, path: str, now_second
         from reconciler.gitops.git.repository import GitError, Repository, RepositoryError
     except ImportError:
         # GitPython looks for git when it is imported.
-        raise InputError("git is not on the PATH, and revisions need it; directories do not: --base-dir and --head-dir") from None
+        raise InputError(
+            "git is not on the PATH, and revisions need it. Compare directories with --base-dir and --head-dir instead"
+        ) from None
     try:
         source = Repository.at(repository)
         later = None if head.ref is None else source.commit(head.ref)

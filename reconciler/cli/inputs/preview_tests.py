@@ -145,7 +145,7 @@ class CommittedFiles:
 
     def policy(self, path: str, name: str, now_seconds: int, cluster: ClusterIdentity | None) -> PolicySet:
         """No other policy than the two of the preview is read. Raises `InputError`."""
-        raise InputError(f"{path}: a preview reads no further policy; `reconciler test` does")
+        raise InputError(f"{path}: a preview reads no further policy. `reconciler test` does")
 
     def _files_at(self, path: str) -> Mapping[str, bytes]:
         files = self._named.get(path, "it was not read")

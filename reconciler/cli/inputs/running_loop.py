@@ -31,7 +31,9 @@ def ask(
     headers = {"Accept": "text/plain" if text else "application/json"}
     if token_file is not None:
         if in_the_clear(url):
-            raise InputError(f"--live {url}: a token is not sent in the clear; https://, or kubectl port-forward without a token")
+            raise InputError(
+                f"--live {url}: a token is not sent without TLS. Use https://, or kubectl port-forward without a token"
+            )
         headers["Authorization"] = f"Bearer {_token(token_file)}"
     asked = f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/')}{quote(path)}"
     if words := urlencode(query or {}, doseq=True):
@@ -41,12 +43,16 @@ def ask(
             return str(answer.read(MOST_BYTES).decode("utf-8", "replace"))
     except HTTPError as error:
         detail = error.read(4096).decode("utf-8", "replace").strip() or str(error)
-        hint = "; --token-file FILE shows a token (kubectl create token)" if error.code in _REFUSED and token_file is None else ""
+        hint = (
+            ". Pass a token with --token-file FILE (kubectl create token)"
+            if error.code in _REFUSED and token_file is None
+            else ""
+        )
         raise InputError(f"{asked}: {detail}{hint}") from None
     except (URLError, OSError) as error:
         reason = getattr(error, "reason", None) or error
         raise InputError(
-            f"{asked} does not answer: {getattr(reason, 'strerror', None) or reason}; is the loop reachable there "
+            f"{asked} does not answer: {getattr(reason, 'strerror', None) or reason}. Is the loop reachable there "
             "(kubectl port-forward)?"
         ) from None
 

@@ -17,7 +17,7 @@ _ACCESS = (
     click.option("--git-password-file", metavar="FILE", type=_FILE, help="File with the token or password for https."),
     click.option("--git-ca-file", metavar="FILE", type=_FILE, help="Certificates to trust for https instead of the system's."),
     click.option("--git-ssh-key", metavar="FILE", type=_FILE, help="Private key for ssh."),
-    click.option("--known-hosts", metavar="FILE", type=_FILE, help="Host keys for ssh; needed for it."),
+    click.option("--known-hosts", metavar="FILE", type=_FILE, help="Host keys for ssh, which requires them."),
     click.option(
         "--git-protocol",
         "protocols",
@@ -64,7 +64,7 @@ _OPTIONS = (
         "signers",
         metavar="NAME",
         multiple=True,
-        help="Of those, only this principal (SSH) or fingerprint; repeatable.",
+        help="Of those, only this principal (SSH) or fingerprint. Repeatable.",
     ),
     *_ACCESS,
     click.option(

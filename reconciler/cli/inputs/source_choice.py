@@ -14,6 +14,7 @@ from reconciler.cli.outputs.failure import InputError
 from reconciler.cli.outputs.telling import tell
 from reconciler.cli.outputs.terminal import wants_colour
 from reconciler.rendering.printers.problem_lines import render_text
+from reconciler.values.two_sentences import two_sentences
 
 if TYPE_CHECKING:
     from reconciler.control.policy.policy_source import FollowedPolicy
@@ -109,7 +110,7 @@ def git_source(choice: SourceChoice) -> "GitSource":
     try:
         from reconciler.gitops.sources.git_source import GitAddress, GitSource
     except ImportError:
-        raise InputError("git is not on the PATH, and --git needs it; --policy DIR follows a directory without it") from None
+        raise InputError("git is not on the PATH, and --git needs it. Follow a directory with --policy DIR instead") from None
     try:
         remote = checked_remote(choice.git_url or "", choice.protocols or DEFAULT_PROTOCOLS)
     except RefusedNameError as error:
@@ -173,10 +174,8 @@ def read_once(choice: SourceChoice, now_seconds: int) -> "PolicySet":
     fault = policy.standing.fault
     if fault is not None and fault.problems:
         click.echo(render_text(fault.problems, color=wants_colour(sys.stderr)), err=True)
-    raise InputError(
-        f"{policy.standing.source}: {fault.message if fault else 'not read'}"
-        + (f"; {fault.hint}" if fault and fault.hint else "")
-    )
+    message = f"{policy.standing.source}: {fault.message if fault else 'not read'}"
+    raise InputError(two_sentences(message, fault.hint if fault else ""))
 
 
 def _say(event: "SourceEvent") -> None:

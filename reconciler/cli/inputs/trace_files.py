@@ -22,6 +22,7 @@ from reconciler.simulation.replays.trace import (
     without_pods,
 )
 from reconciler.values.duration import DurationError, parse_duration
+from reconciler.values.two_sentences import two_sentences
 
 LARGEST_TRACE_BYTES = 256 << 20
 STEP_SECONDS = 300
@@ -49,7 +50,7 @@ class ReplayInputs(msgspec.Struct, frozen=True):
                 raise InputError(f"{source}: policy {policy.policy.name} has no node group {where}")
             if self.world is None and all(group.template is None for group in groups):
                 first = groups[0]
-                raise InputError(f"{source}: nothing says what a node of {first.name} offers: {first.template_problem}")
+                raise InputError(f"{source}: the capacity of a node of {first.name} is unknown: {first.template_problem}")
 
 
 def read_replay_inputs(path: Path, cluster_path: Path | None, step: str, until: str | None, *, alone: bool) -> ReplayInputs:
@@ -58,11 +59,11 @@ def read_replay_inputs(path: Path, cluster_path: Path | None, step: str, until: 
     limit = _limit(until)
     if path.is_dir():
         if alone:
-            raise InputError("--alone: the pods of snapshots are the demand; it goes with a curve")
+            raise InputError("--alone requires a curve: with snapshots, their pods are the demand")
         recorded = _recorded(path)
         trace, world, lead = recorded.trace, recorded.world, 0
         if cluster_path is not None:
-            raise InputError("--cluster: snapshots as a trace begin with the first of them; it goes with a curve")
+            raise InputError("--cluster requires a curve: a replay of snapshots begins with the first snapshot")
     else:
         trace, lead = _curve(path, every_seconds), LEAD_SECONDS
         if cluster_path is None and alone:
@@ -91,7 +92,7 @@ def duration(option: str, text: str) -> int:
     try:
         seconds = parse_duration(text)
     except DurationError as error:
-        raise InputError(f"{option}: {error}; {error.hint}") from None
+        raise InputError(two_sentences(f"{option}: {error}", error.hint)) from None
     if seconds < 0:
         raise InputError(f"{option} {text}: must not be negative")
     return seconds
@@ -108,17 +109,16 @@ def _limit(until: str | None) -> int | None:
 def _curve(path: Path, every_seconds: int) -> Trace:
     try:
         if path.stat().st_size > LARGEST_TRACE_BYTES:
-            raise InputError(f"{path}: larger than {LARGEST_TRACE_BYTES >> 20} MiB; make the steps of the trace longer")
+            raise InputError(f"{path}: larger than {LARGEST_TRACE_BYTES >> 20} MiB. Make the steps of the trace longer")
         text = path.read_bytes().decode("utf-8")
     except OSError as error:
         raise InputError(f"{path}: {error.strerror or error}") from None
     except UnicodeDecodeError as error:
-        raise InputError(f"{path}: no text at byte {error.start}; a trace is lines of CSV in UTF-8") from None
+        raise InputError(f"{path}: invalid text at byte {error.start}. A trace is CSV in UTF-8") from None
     try:
         return read_curve(path.stem, text, every_seconds)
     except TraceError as error:
-        hint = f"; {error.hint}" if error.hint else ""
-        raise InputError(f"{path}:{error.line}:{error.column}: {error}{hint}") from None
+        raise InputError(two_sentences(f"{path}:{error.line}:{error.column}: {error}", error.hint)) from None
 
 
 def _recorded(path: Path) -> Backtest:

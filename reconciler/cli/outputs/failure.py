@@ -36,7 +36,7 @@ def guarded(command: click.Command, argv: Sequence[str] | None) -> int:
     """Run `command`; the exit code. No traceback reaches the terminal unless RECONCILER_DEBUG is set."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     if sys.stdout is None:
-        click.echo("error: standard output is closed; send it to a file, a pipe or /dev/null", err=True)
+        click.echo("error: standard output is closed. Send it to a file, a pipe or /dev/null", err=True)
         return EXIT_ERROR
     try:
         result = command.main(args=arguments, prog_name="reconciler", standalone_mode=False)
@@ -76,7 +76,7 @@ def guarded(command: click.Command, argv: Sequence[str] | None) -> int:
         tell(
             f"error: unexpected {type(error).__name__}: {error}\n"
             f"This is a defect of reconciler {__version__} at {where.name}:{where.lineno} (inputs sha256:{digest}).\n"
-            f"Please report it to {REPORT_TO}; RECONCILER_DEBUG=1 prints the whole trace."
+            f"Please report it to {REPORT_TO}. To print the whole trace, set RECONCILER_DEBUG=1."
         )
         return EXIT_ERROR
     return result if isinstance(result, int) else EXIT_OK

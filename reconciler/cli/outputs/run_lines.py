@@ -45,7 +45,7 @@ def summary_lines(document: RunDocument) -> Iterator[str]:
     waits = ((50, "p50", total.wait_p50_seconds), (95, "p95", total.wait_p95_seconds), (100, "longest", total.wait_max_seconds))
     waited = ", ".join(f"{_waited(total, percent, seconds)} ({name})" for percent, name, seconds in waits)
     never = f"{total.pods_never_placed} never got a node, {total.pods_pending} still pending"
-    yield f"  pods        {total.pods_placed} placed, waited {waited}; {never}"
+    yield f"  pods        {total.pods_placed} placed, waited {waited}, {never}"
     yield f"  nodes       {total.nodes_joined} joined, {total.nodes_removed} removed, {hours:.1f} node hours{money}"
     yield f"  actions     {document.actions} done, {total.writes_refused} writes refused, {total.evictions} pods evicted"
     yield f"  violations  {len(document.violations)}"

@@ -12,7 +12,7 @@ from reconciler.gitops.whole_file import write_whole
 def save_document(text: str, path: Path) -> None:
     """Write `text` to `path` as UTF-8, whole or not at all. Raises `InputError`."""
     if not path.name or path.is_dir():
-        raise InputError(f"--out {path}: a directory; name a file in it")
+        raise InputError(f"--out {path}: a directory. Name a file in it")
     try:
         write_whole(path, text.encode())
     except OSError as error:
@@ -35,7 +35,7 @@ def checked_directory(path: Path, *, force: bool) -> None:
     if not (path / _MANIFEST).is_file():
         raise InputError(f"--out {path}: the directory is not empty and no snapshot ({_MANIFEST} is missing): name another one")
     if not force:
-        raise InputError(f"--out {path}: there is a snapshot already; --force replaces it")
+        raise InputError(f"--out {path}: a snapshot exists there already. Replace it with --force")
 
 
 def write_snapshot(path: Path, files: Mapping[str, bytes], *, zipped: bool) -> None:

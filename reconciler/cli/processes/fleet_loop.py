@@ -53,7 +53,7 @@ def run_fleet(loop: LoopChoice, connection: ConnectionChoice, repository: Source
     try:
         ending.wait()
     finally:
-        journal.info("Stopping", "no new turn begins; loops are handed over")
+        journal.info("Stopping", "no new iteration begins, and other instances take over the loops")
         fleet.stop()
         made.stop()
         for server in servers:
@@ -73,7 +73,7 @@ def _check(loop: LoopChoice, repository: SourceChoice) -> None:
     }
     given = [option for option, there in wrong.items() if there]
     if given:
-        hint = "; `mode: Observe` in the policy changes nothing" if loop.read_only else ""
+        hint = ". `mode: Observe` in the policy changes nothing" if loop.read_only else ""
         raise InputError(f"{given[0]} is for the loop of one cluster: it does not go with --fleet{hint}")
 
 

@@ -102,7 +102,7 @@ def run_live(loop: LoopChoice, connection: ConnectionChoice, repository: SourceC
     try:
         ending.wait()
     finally:
-        journal.info("Stopping", "no new turn begins; drains are finished or undone")
+        journal.info("Stopping", "no new iteration begins, and drains are finished or undone")
         process.stop()
         worker.join()
         for server in servers:
@@ -293,7 +293,7 @@ def _usable(connections: Connections, namespace: str, files: Path | None, *, rea
             if not may(api, verb, group, resource, place):
                 where = f" in namespace {place}" if place else ""
                 raise InputError(
-                    f"{api.server}: this user may not {verb} {resource}{where}; examples/deploy has the roles that are needed, "
+                    f"{api.server}: this user may not {verb} {resource}{where}. The roles in examples/deploy allow it, "
                     "`reconciler doctor` says which rights are missing"
                 )
         if not read_only:
@@ -303,7 +303,9 @@ def _usable(connections: Connections, namespace: str, files: Path | None, *, rea
     except ApiError as error:
         # Namespaces are often not ours to read; one that is not there is worth a word, since no Lease can be made in it.
         if error.status == 404:
-            raise InputError(f"{management.server}: namespace {namespace} not found; --namespace names ours") from None
+            raise InputError(
+                f"{management.server}: namespace {namespace} not found. Name the reconciler's namespace with --namespace"
+            ) from None
         if error.status != 403:
             raise InputError(f"{management.server}: {error}") from None
     return connections

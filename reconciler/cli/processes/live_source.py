@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from reconciler.cli.inputs.connections import ConnectionChoice
 from reconciler.cli.inputs.source_choice import SourceChoice, flux_source
 from reconciler.cli.outputs.failure import InputError
+from reconciler.values.two_sentences import two_sentences
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -88,7 +89,9 @@ class ClusterSource:
                 raise InputError(f"--custom-resources: {why}")
             if why != reported:
                 reported = why
-                self._tell(SourceEvent(type="Warning", reason=FaultCode.NO_POLICY.value, message=f"{why}; waiting for one"))
+                self._tell(
+                    SourceEvent(type="Warning", reason=FaultCode.NO_POLICY.value, message=f"{why}. The loop waits for one")
+                )
             if wait(FIRST_LIST_SECONDS / 2):
                 return None
 
@@ -214,7 +217,7 @@ class LiveSource:
             fault = first.standing.fault
             self.waits_for = fault.sentence if fault is not None else f"{self._source.name} was not read yet"
             if before:
-                self.waits_for += f"; several policies were in force from it, choose one with --name ({', '.join(before)})"
+                self.waits_for += f". Several policies were in force from it. Choose one with --name ({', '.join(before)})"
             if wait(self.interval_seconds):
                 return None
 
@@ -284,7 +287,7 @@ def _source(policy: Path | None, choice: SourceChoice) -> "Source":
     if path.is_dir():
         return DirectorySource(path)
     if not path.exists():
-        raise InputError(f"{path}: no such file or directory; --policy PATH or --git URL says where the policy is")
+        raise InputError(f"{path}: no such file or directory. Name the policy with --policy PATH or --git URL")
     if not path.name.lower().endswith(SUFFIXES):
         raise InputError(f"{path}: a policy file ends with {' or '.join(SUFFIXES)}")
     return FileSource(path)
@@ -330,5 +333,5 @@ def say(journal: "Log", event: "SourceEvent") -> None:
     """One line, and one for each problem of a policy that was refused, with its place."""
     (journal.warning if event.type == "Warning" else journal.info)(event.reason, event.message)
     for problem in event.problems:
-        hint = f"; {problem.hint}" if problem.hint else ""
-        journal.warning(problem.code, f"{problem.place}: {problem.message}{hint}", place=str(problem.place))
+        message = two_sentences(f"{problem.place}: {problem.message}", problem.hint)
+        journal.warning(problem.code, message, place=str(problem.place))

@@ -174,7 +174,7 @@ def report(request: PullRequest, key: str, content: ReportContent) -> None:
         else:
             where = " and in the step summary" if request.kind is HostKind.GITHUB else ""
             why = "changes from forks run with a token that only reads" if request.fork else "see the permissions of the token"
-            tell(f"no comment was written: {error}; {why}. The preview is above{where}.")
+            tell(f"no comment was written: {error}. {why}. The preview is above{where}.")
     if request.kind is HostKind.GITHUB:
         values = {
             "has-changes": "true" if content.changed else "false",

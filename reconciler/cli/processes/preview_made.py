@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from reconciler.cli.outputs.failure import InputError
+from reconciler.values.two_sentences import two_sentences
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,18 +24,18 @@ def chosen(before: "Side", after: "Side", name: str | None) -> "PolicySet":
     names = [entry.policy.name for entry in after.sets]
     if not names and after.tree is not None and after.tree.for_many:
         if not before.sets:
-            raise InputError(f"{after.where}: no NodeGroupPolicy counts in this cluster")
+            raise InputError(f"{after.where}: no NodeGroupPolicy applies in this cluster")
         lost = ", ".join(entry.policy.name for entry in before.sets)
         raise InputError(
-            f"this cluster loses its policy: {MAIN} has {lost} for it, and no NodeGroupPolicy of {after.where} counts here; "
-            "the loop would keep the last policy"
+            f"this cluster loses its policy: {MAIN} has {lost} for it, and no NodeGroupPolicy of {after.where} applies here. "
+            "The loop would keep the last policy"
         )
     if not names:
         had = f" ({MAIN} has {', '.join(entry.policy.name for entry in before.sets)})" if before.sets else ""
         if unrendered := next((one for one in after.problems if one.code == "ManifestUnrendered"), None):
-            raise InputError(f"{after.where}: no NodeGroupPolicy{had}; {unrendered.message}; {unrendered.hint}")
+            raise InputError(f"{after.where}: no NodeGroupPolicy{had}. {two_sentences(unrendered.message, unrendered.hint)}")
         raise InputError(
-            f"{after.where}: no NodeGroupPolicy in {after.files} policy files{had}; write one (`kind: NodeGroupPolicy`), "
+            f"{after.where}: no NodeGroupPolicy in {after.files} policy files{had}. Write one (`kind: NodeGroupPolicy`), "
             "or say where they are with --path"
         )
     if name is None and len(names) == 1:

@@ -73,11 +73,11 @@ def run_previewer(choice: PreviewerChoice, access: RemoteAccess, connection: Map
     if choice.listen is not None:
         address("--listen", choice.listen)
     if choice.api_url is not None and in_the_clear(choice.api_url):
-        raise InputError(f"--api-url {choice.api_url}: a token is not sent in the clear; https://")
+        raise InputError(f"--api-url {choice.api_url}: a token is not sent without TLS. Use https://")
     if len(choice.fork_label) + _COMMIT_CHARACTERS > _MOST_LABEL_CHARACTERS[choice.host]:
         most = _MOST_LABEL_CHARACTERS[choice.host] - _COMMIT_CHARACTERS
         raise InputError(
-            f"--fork-label {choice.fork_label}: with @ and a commit it is too long for a label there; {most} characters"
+            f"--fork-label {choice.fork_label}: with @ and a commit it is too long for a label, which may have {most} characters"
         )
     previewer = _previewer(choice, access, connection, journal, pulse)
     if choice.once:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from reconciler.rendering.words.plain import plain, plain_lines
+from reconciler.values.two_sentences import two_sentences
 
 if TYPE_CHECKING:
     from reconciler.cli.inputs.source_choice import SourceChoice
@@ -89,7 +90,9 @@ def _read_scenario(scenario: str, cluster_path: Path | None, empty: Path) -> "tu
     if not path.is_file():
         hint = "name a scenario file (`reconciler example` writes some)"
         wrong = "a directory" if path.is_dir() else "no such file"
-        raise InputError(f"{path}: {wrong}; {hint}, or give --cluster SNAPSHOT to start from a captured cluster")
+        raise InputError(
+            two_sentences(f"{path}: {wrong}", f"{hint}, or give --cluster SNAPSHOT to start from a captured cluster")
+        )
     try:
         return read_scenario(path.as_posix(), path.read_bytes()), path.parent
     except OSError as error:
@@ -132,7 +135,7 @@ def _prepare(
         try:
             seconds = parse_duration(until)
         except DurationError as error:
-            raise InputError(f"--until: {error}; {error.hint}") from None
+            raise InputError(two_sentences(f"--until: {error}", error.hint)) from None
         if seconds <= 0:
             raise InputError(f"--until {until}: must be above zero")
     return SimulatedRun(text, world, policy, policies, seconds)

@@ -42,5 +42,5 @@ class Sized:
         """Another policy, or the same one, is in force."""
         nothing = not (self._always or names_clouds(policy))
         if nothing and not self._reported:
-            self._tell(f"{nothing_to_size(self._server)}; the policy in force names no target of a cloud")
+            self._tell(f"{nothing_to_size(self._server)}. The policy in force names no target of a cloud")
         self._reported = nothing

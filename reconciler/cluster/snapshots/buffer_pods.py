@@ -90,9 +90,7 @@ def _draft(
     if where[1] not in captured:
         return refuse(BufferProblem.NOT_CAPTURED, f"{where[1]} objects were not captured")
     if QUOTA not in captured:
-        return refuse(
-            BufferProblem.NOT_CAPTURED, f"{QUOTA} objects were not captured, so nobody knows what the namespace may have"
-        )
+        return refuse(BufferProblem.NOT_CAPTURED, f"{QUOTA} objects were not captured, so the quota of the namespace is unknown")
     kept = templates.get(where)
     stated = kept.get((buffer.namespace, name)) if kept is not None else None
     if stated is None and (*where, buffer.namespace, name) in controllers:
@@ -203,7 +201,7 @@ def _count(one: BufferDraft, shape: PodShape) -> tuple[int, BufferProblem | None
     most = max(wanted) if wanted else allowed or 0
     count = most if allowed is None else min(most, allowed)
     if count > MOST_PODS:
-        return 0, BufferProblem.TOO_MANY, f"it asks for {count} pods; at most {MOST_PODS} are kept room for"
+        return 0, BufferProblem.TOO_MANY, f"it asks for {count} pods, and the most is {MOST_PODS}"
     return count, None, ""
 
 

@@ -251,7 +251,7 @@ def _unnamed(file: str, part: str, items: list[Raw], *, more: bool) -> Iterator[
     kind = kind_of(items) if items else None
     if kind is None:
         what = "an empty list without a kind" if not items else "a list of something other than Kubernetes objects"
-        raise ForeignError(file, part, f"{what}; pass the complete output, without --query and jq")
+        raise ForeignError(file, part, f"{what}. Pass the complete output, without --query and jq")
     yield Document(file=file, part=part, api_version="", kind=kind, items=items, is_list=True, more=more)
 
 
@@ -318,7 +318,9 @@ def _object_envelope(file: str, part: str, body: bytes, error: msgspec.Validatio
     except msgspec.ValidationError as second:
         message = _error_text(second, body)
         if body.lstrip()[:1] != b"{":
-            message = "neither a Kubernetes object nor a list; a snapshot is the output of `kubectl get … -o json` or -o yaml"
+            message = (
+                "neither a Kubernetes object nor a list of them. A snapshot is the output of `kubectl get … -o json` or -o yaml"
+            )
             raise ForeignError(file, part, message) from None
         raise SnapshotError(file, part, message) from None
     except DECODING_ERRORS as second:

@@ -50,7 +50,7 @@ def read_manifest(file: str, body: bytes) -> Manifest:
         raise SnapshotError(
             file,
             "",
-            f"formatVersion {written.format_version}: this version reads {FORMAT_MAJOR}.x; use a newer reconciler",
+            f"formatVersion {written.format_version}: this version reads {FORMAT_MAJOR}.x. Use a newer reconciler",
         )
     try:
         captured = unix_seconds(written.captured_at) if written.captured_at is not None else None
@@ -58,7 +58,7 @@ def read_manifest(file: str, body: bytes) -> Manifest:
         raise SnapshotError(file, "", f"capturedAt: {error}") from None
     version = kubernetes_version(written.kubernetes_version)
     if written.kubernetes_version and version is None:
-        raise SnapshotError(file, "", f"invalid kubernetesVersion {written.kubernetes_version!r}; write it like v1.36.3")
+        raise SnapshotError(file, "", f"invalid kubernetesVersion {written.kubernetes_version!r}. Write it like v1.36.3")
     return Manifest(captured_seconds=captured, cluster=written.cluster, kinds=frozenset(written.kinds or ()), version=version)
 
 

@@ -69,7 +69,7 @@ def _gpus(annotations: Mapping[str, str], amounts: dict[str, int], problems: lis
     resource, driver = (annotations.get(key, "").strip() for key in (GPU_TYPE_KEY, DEVICES_KEY))
     named = [key for key, text in ((GPU_TYPE_KEY, resource), (DEVICES_KEY, driver)) if text]
     if GPU_COUNT_KEY not in annotations:
-        problems.extend(f"{key} is ignored: {GPU_COUNT_KEY} is missing, and only both together count" for key in named)
+        problems.extend(f"{key} is ignored: {GPU_COUNT_KEY} is missing, and it applies only with both" for key in named)
         return ()
     if not named:
         problems.append(f"{GPU_COUNT_KEY} is ignored: it counts only with {GPU_TYPE_KEY} or {DEVICES_KEY}, and both are missing")

@@ -73,7 +73,7 @@ def scaling_bounds(annotations: dict[str, str], capi_group: str) -> Bounds:
         return Bounds(problems=tuple(problems))
     if len(present) == 1:
         missing = keys[1] if present[0] == keys[0] else keys[0]
-        return Bounds(problems=(f"{present[0]} is ignored: {missing} is missing, and only both together count",))
+        return Bounds(problems=(f"{present[0]} is ignored: {missing} is missing, and it applies only with both",))
     smallest, largest = _size(annotations[keys[0]]), _size(annotations[keys[1]])
     if smallest is not None and largest is not None and largest < smallest:
         return Bounds(problems=(f"{keys[1]}: {largest} {_BELOW} {smallest}",))
@@ -163,7 +163,7 @@ def _seconds(text: str) -> tuple[int, str]:
     try:
         seconds = exact_seconds(text)
     except DurationError:
-        raise UnreadableError(f"invalid duration {quoted(text)}; write it like 10m, 90s or 1h30m") from None
+        raise UnreadableError(f"invalid duration {quoted(text)}. Write it like 10m, 90s or 1h30m") from None
     if seconds < 0:
         raise UnreadableError(f'"{text}" is negative')
     whole = int(seconds + Fraction(1, 2))

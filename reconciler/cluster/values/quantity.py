@@ -34,7 +34,7 @@ def nano(text: str) -> int:
     try:
         amount, _ = parse_quantity(text).units(-9)
     except QuantityFormError:
-        raise QuantityError(f"invalid quantity {quoted(text)}; write a number such as 2, 500m, 1.5Gi or 1e3") from None
+        raise QuantityError(f"invalid quantity {quoted(text)}. Write a number such as 2, 500m, 1.5Gi or 1e3") from None
     return amount
 
 

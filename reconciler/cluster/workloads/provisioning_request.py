@@ -106,7 +106,7 @@ def _with_spec(read: ProvisioningRequest, spec: wire.RequestSpec) -> Provisionin
     if not sets or any(count < 1 for _, count in sets):
         raise UnreadableError("spec.podSets must have a set, and each at least one pod")
     if (pods := sum(count for _, count in sets)) > MOST_PODS:
-        raise UnreadableError(f"it asks for {pods} pods; at most {MOST_PODS} are kept room for")
+        raise UnreadableError(f"it asks for {pods} pods, and the most is {MOST_PODS}")
     parameters = spec.parameters or {}
     return msgspec.structs.replace(
         read,

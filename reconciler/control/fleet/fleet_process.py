@@ -29,7 +29,7 @@ LONGEST_SILENCE_SECONDS = 120.0
 SECRET_SECONDS = 60.0
 """So often each kubeconfig Secret is read again; a refused credential reads it at once."""
 POLICY_SECONDS = 15.0
-"""So often the tree is looked at for which policies count where; a Cluster that comes or changes is looked at sooner."""
+"""So often the tree is looked at for which policies apply where; a Cluster that comes or changes is looked at sooner."""
 FIRST_READING_SECONDS = 30.0
 """So long the first reading of the tree is waited for. Then loops that there were are taken, with their last good policies."""
 CHANGE_SECONDS = 10.0
@@ -76,7 +76,7 @@ class ClusterStanding(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FleetProcess:
-    """Between `start` and `stop`. `source` is the policy tree for all clusters, `counting` which policies count where."""
+    """Between `start` and `stop`. `source` is the policy tree for all clusters, `counting` which policies apply where."""
 
     def __init__(
         self,
@@ -237,7 +237,7 @@ class FleetProcess:
         clusters = self._clusters = self.shared.clusters()
         self._count(clusters)
         if self._counted is None and self._pace.monotonic() - self._began < FIRST_READING_SECONDS:
-            self.problem = "which policies count where was not read yet"
+            self.problem = "which policies apply where was not read yet"
             return
         loops = self._loops(clusters)
         try:
@@ -287,9 +287,9 @@ class FleetProcess:
                 self._counts = {(one.namespace, one.name): found for one, found in counts.items()}
             revision = fetched.revision
         except SourceError as error:
-            self._say("NoPolicy", f"which policies count where cannot be read again: {error.fault.sentence}")
+            self._say("NoPolicy", f"which policies apply where cannot be read again: {error.fault.sentence}")
         except Exception as error:
-            self._say("NoPolicy", f"which policies count where cannot be read again: {type(error).__name__}: {error}")
+            self._say("NoPolicy", f"which policies apply where cannot be read again: {type(error).__name__}: {error}")
         self._counted = clusters, self._pace.monotonic(), revision
         self._changed.set()
 
@@ -341,7 +341,7 @@ class FleetProcess:
             if key not in there:
                 self._end(name, "its Cluster is gone", handed_over=False)
             elif name not in loops:
-                self._end(name, "another policy counts there", handed_over=False, retired=True)
+                self._end(name, "another policy applies there", handed_over=False, retired=True)
             elif not member.lease.leads() and holder not in ("", self.settings.identity):
                 self._end(name, f"{holder} holds its Lease", handed_over=True)
             elif key in uids and self._uids.get(name) != uids[key]:
@@ -398,7 +398,7 @@ class FleetProcess:
         member.start()
 
     def _end(self, name: LoopName, why: str, *, handed_over: bool, retired: bool = False) -> None:
-        """`retired`: another policy counts there. The loop then does not come back while no tree can be read."""
+        """`retired`: another policy applies there. The loop then does not come back while no tree can be read."""
         member = self._members.pop(name)
         self._log_of(name).info("LoopEnded", f"this instance ends the loop of {name.title}: {why}")
         if retired:
@@ -429,7 +429,7 @@ class FleetProcess:
     def _standing(self, cluster: ClusterIdentity, name: LoopName | None) -> ClusterStanding:
         counts = self._counts.get((cluster.namespace, cluster.name))
         if name is None:
-            why = counts.problem if counts is not None and counts.problem else "no policy counts in this cluster"
+            why = counts.problem if counts is not None and counts.problem else "no policy applies in this cluster"
             return ClusterStanding(cluster=cluster, problem=why)
         member = self._members.get(name)
         told = self._seen.annotations.get(name.text, {})

@@ -30,7 +30,7 @@ def fleet_report(api: Api, namespace: str, clusters: Iterable[ClusterIdentity], 
         found = loops.pop(cluster_label(cluster.namespace, cluster.name), [])
         lines += [_line(api, namespace, cluster, one, now_seconds) for one in found]
         if not found:
-            problem = "no loop has run for it yet: no policy counts in this cluster, or no instance runs"
+            problem = "no loop has run for it yet: no policy applies in this cluster, or no instance runs"
             lines.append(ClusterStatus(cluster=cluster.title, problem=problem, wave=cluster.wave))
     for label, found in loops.items():
         # A Cluster that is gone: who holds its loop has not seen that yet.

@@ -57,7 +57,7 @@ class LiveMemoryStore:
                 return Memory()
             self._reported = error.damaged
             self.problem = str(error) if error.damaged else ""
-            afresh = "; the next turn begins with an empty memory" if error.damaged else ""
+            afresh = ". The next turn begins with an empty memory" if error.damaged else ""
             raise StoreUnavailableError(f"{error}{afresh}") from error
 
     def save(self, memory: Memory) -> None:
@@ -77,7 +77,7 @@ class LiveMemoryStore:
             raise StateUnavailableError(f"the memory is damaged: {error}", damaged=True) from None
         if memory.version > MEMORY_VERSION:
             raise StateUnavailableError(
-                f"the memory has version {memory.version}, which a later release wrote; this version reads {MEMORY_VERSION}"
+                f"the memory has version {memory.version}, which a later release wrote. This version reads {MEMORY_VERSION}"
             )
         return memory
 

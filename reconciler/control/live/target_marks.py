@@ -228,7 +228,7 @@ def _in_cloud(policy: PolicySet, group: str, facts: TargetFacts, text: str) -> H
     except CloudError as error:
         return HoldResult(group=group, target=target, state=HoldState.FAILED, message=str(error))
     if before is None:
-        message = f"{target}: a hold is not written there; hold it in the policy (spec.hold)"
+        message = f"{target}: no hold can be written there. Hold the group in the policy (spec.hold)"
         return HoldResult(group=group, target=target, state=HoldState.REFUSED, message=message)
     if before == text:
         return HoldResult(group=group, target=target, state=HoldState.UNCHANGED, before=before, now=text)

@@ -26,6 +26,7 @@ from reconciler.providers.contract import RemovalProgress, RemovalState, WriteCo
 from reconciler.rendering.words.failed_writes import aftermath
 from reconciler.rendering.words.wording import one_sentence
 from reconciler.values.plural import count_text
+from reconciler.values.two_sentences import two_sentences
 
 # What a turn did, as lines of the log: what is alike in one group is one line, with all names.
 
@@ -123,7 +124,7 @@ def _action(results: Sequence[ActionResult], report: LoopReport, period_seconds:
     }
     message = _one([one.message or one.action.reason.message for one in results], nodes)
     if level is LogLevel.WARNING and first.code != WriteCode.UNAVAILABLE:
-        message += f"; {aftermath(action.kind, first.code, period_seconds, report.retry_seconds(action)).loop}"
+        message = two_sentences(message, aftermath(action.kind, first.code, period_seconds, report.retry_seconds(action)).loop)
     return LogLine(level=level, code=action_code(action.kind, first.state), message=message, fields=fields)
 
 
@@ -138,7 +139,7 @@ def _removal(removals: Sequence[RemovalProgress], period_seconds: int) -> LogLin
     }
     message = _one([one.message or _finished(one) for one in removals], nodes)
     if level is LogLevel.WARNING:
-        message += f"; {aftermath(ActionKind.REMOVE_NODE, first.code, period_seconds).loop}"
+        message = two_sentences(message, aftermath(ActionKind.REMOVE_NODE, first.code, period_seconds).loop)
     return LogLine(level=level, code=f"Removal{first.state}", message=message, fields=fields)
 
 

@@ -144,7 +144,7 @@ class HttpConnection:
             # What went wrong may name objects; who asks here may not be allowed to see them.
             with suppress(Exception):
                 self._site.broken(route, request, error)
-            return Answer(status=500, body=b"this page could not be made; the log says why\n")
+            return Answer(status=500, body=b"this page could not be made. The log says why\n")
 
     def _request(self, event: h11.Request, writer: asyncio.StreamWriter) -> Request:
         method = event.method.decode("ascii")

@@ -71,7 +71,7 @@ def _loop(seen: Seen) -> Iterator[Metric]:
     yield _counter("reconciler_removed_nodes", "Nodes drained and removed.", (), (((), seen.removed_nodes),))
     yield _counter("reconciler_failed_removals", "Removals that were given up and undone.", (), (((), seen.failed_removals),))
     pages = (((path,), count) for path, count in seen.failed_pages)
-    yield _counter("reconciler_failed_pages", "Pages that could not be made; the log says why.", ("path",), pages)
+    yield _counter("reconciler_failed_pages", "Pages that could not be made. The log says why.", ("path",), pages)
 
 
 def _groups(plan: Plan) -> Iterator[Metric]:
@@ -106,7 +106,7 @@ def _groups(plan: Plan) -> Iterator[Metric]:
 def _lead_times(seen: Seen) -> Iterator[Metric]:
     took = GaugeMetricFamily(
         "reconciler_group_lead_time_seconds",
-        "From the request for a node until pods can use it, of the last requests; +Inf: at this rank, it did not come in time.",
+        "From the request for a node until pods can use it, of the last requests. +Inf: it did not come in time at this rank.",
         labels=["group", "quantile"],
     )
     requests = GaugeMetricFamily(
@@ -123,7 +123,7 @@ def _lead_times(seen: Seen) -> Iterator[Metric]:
 
 def _demand(plan: Plan) -> Iterator[Metric]:
     outcomes = Counter(line.outcome for line in plan.pods)
-    pods = GaugeMetricFamily("reconciler_pending_pods", "Pods without a node by what the plan does for them.", labels=["outcome"])
+    pods = GaugeMetricFamily("reconciler_pending_pods", "Pods without a node, by outcome in the plan.", labels=["outcome"])
     for outcome in PodOutcome:
         pods.add_metric([str(outcome)], outcomes[outcome])
     yield pods

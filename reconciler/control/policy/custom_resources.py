@@ -187,7 +187,7 @@ class CustomResourcePolicy(PolicyInForce):
             return None
         return Fault(
             code=FaultCode.NO_GROUPS,
-            message=f"there is no NodeGroup and no discovery left; before, there were {count(len(before.groups), 'NodeGroup')}",
+            message=f"no NodeGroup and no discovery is left. Before, there were {count(len(before.groups), 'NodeGroup')}",
             hint="if all groups are to be released, allow it with --allow-no-groups",
         )
 

@@ -16,6 +16,7 @@ from reconciler.plan.plan import GroupLine, OwnerState, Plan
 from reconciler.policy.documents import API_VERSION
 from reconciler.policy.problems.findings import Problem
 from reconciler.values.instant import instant_text
+from reconciler.values.two_sentences import two_sentences
 
 # Conditions of our custom resources, from a plan: what kstatus, Argo CD and people read.
 #
@@ -30,8 +31,8 @@ _ABSENT = {TargetMissing.code, TargetUnread.code, ReplicasUnknown.code}
 def of_invalid(problems: tuple[Problem, ...], kept: str, *, held: bool) -> tuple[Condition, ...]:
     """An object that is not used as it stands; `kept` says what is in force instead, `held` that its group is held."""
     first, more = problems[0], len(problems) - 1
-    hint = f"; {first.hint}" if first.hint else ""
-    message = f"{first.place}: {first.message}{hint}" + (f" (and {more} more)" if more else "") + f". {kept}"
+    message = two_sentences(f"{first.place}: {first.message}", first.hint) + (f" (and {more} more)" if more else "")
+    message = two_sentences(message, kept)
     return (
         *_main("False", first.code, message, stalled=True),
         Condition(type="Held", status="True", reason="Invalid", message=message) if held else _NOT_HELD,

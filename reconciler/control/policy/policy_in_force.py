@@ -215,7 +215,7 @@ class PolicyInForce(ABC):
                 self._policy, self._kept = policy, kept
         except LastGoodError as error:
             if not error.damaged:
-                raise failed(FaultCode.NOT_SAVED, f"what was in force before cannot be read: {error}") from None
+                raise failed(FaultCode.NOT_SAVED, f"the policy that was in force before cannot be read: {error}") from None
             self._damaged(f"{error}: the source is read afresh")
         except (SourceError, ValueError) as error:
             why = error.fault.sentence if isinstance(error, SourceError) else str(error)

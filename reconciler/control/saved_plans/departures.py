@@ -123,9 +123,9 @@ class Departures:
 def _sentence(removal: RemovalProgress) -> str:
     match removal.state:
         case RemovalState.FINISHED:
-            return f"node {removal.node}: drained, its machine is being deleted; {removal.target} has {removal.replicas} replicas"
+            return f"node {removal.node}: drained, its machine is being deleted. {removal.target} has {removal.replicas} replicas"
         case RemovalState.FAILED:
             return f"node {removal.node} stays: {removal.message} [{removal.code}]"
         case _:
             pods = f"{removal.remaining} pods have not left yet" if removal.remaining else "it is empty"
-            return f"node {removal.node}: {pods}" + (f"; {removal.message}" if removal.message else "")
+            return f"node {removal.node}: {pods}" + (f". {removal.message}" if removal.message else "")

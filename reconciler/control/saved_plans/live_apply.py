@@ -49,8 +49,8 @@ class LostLease(Because, frozen=True, kw_only=True):
 
     code = "LostLease"
     template = (
-        "the Lease of policy {policy} was lost meanwhile, and another instance may have led: nothing more of this plan is done; "
-        "make a new one"
+        "the Lease of policy {policy} was lost meanwhile, and another instance may have led: nothing more of this plan is done. "
+        "Make a new one"
     )
     policy: str
 
@@ -252,7 +252,7 @@ class LiveApply:
         try:
             sentences = self._departures.record(self._process.port.abandon_removals())
         except (ApiError, UnreachableError, NotLeaderError, ViewUnavailableError) as error:
-            sentences = [f"what was under way is left as it is: {error}"]
+            sentences = [f"actions under way are left as they are: {error}"]
             self._tell(sentences[0])
         self._departures.give_up("Stopped", lambda node: f"{node} had not left when the command was ended")
         return sentences

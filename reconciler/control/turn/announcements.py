@@ -81,17 +81,17 @@ def _of_drains(results: Sequence[ActionResult], subject: Subject) -> Happening:
         return _of_result(results[0], subject)
     nodes = [name for result in results for name in result.action.nodes]
     change = f"{max(one.action.from_ for one in results)} -> {min(one.action.to for one in results)}"
-    words = f"{count_text(len(nodes), 'node')}: {_named(nodes)}; {change}; for example {results[0].action.reason.message}"
+    words = f"{count_text(len(nodes), 'node')}: {_named(nodes)}, {change}, for example {results[0].action.reason.message}"
     return Happening(subject=subject, reason="NodeDraining", action=str(ActionKind.REMOVE_NODE), note=words)
 
 
 def _of_gone(removals: Sequence[RemovalProgress], subject: Subject) -> Happening:
     left = count_text(min(one.replicas for one in removals), "replica") + " left"
     if len(removals) == 1:
-        note = f"{removals[0].node} was drained and its machine is being deleted; {left}"
+        note = f"{removals[0].node} was drained and its machine is being deleted, {left}"
     else:
         nodes = _named([one.node for one in removals])
-        note = f"{count_text(len(removals), 'node')} drained, whose machines are being deleted: {nodes}; {left}"
+        note = f"{count_text(len(removals), 'node')} drained, whose machines are being deleted: {nodes}, {left}"
     return Happening(subject=subject, reason="NodeRemoved", action="RemoveNode", note=note)
 
 
@@ -134,7 +134,7 @@ def _pods(plan: Plan, before: Plan | None, grown: set[str]) -> list[Happening]:
     for (reason, note), pods in sorted(lots.items())[:MOST_LOTS]:
         first, *others = sorted(pods)
         namespace, _, name = first.partition("/")
-        more = f"; also for {_named(others)}" if others else ""
+        more = f", also for {_named(others)}" if others else ""
         severity = Severity.NORMAL if reason == "TriggeredScaleUp" else Severity.WARNING
         subject = Subject(api_version="v1", kind="Pod", name=name, namespace=namespace)
         happenings.append(Happening(subject=subject, reason=reason, action="Resize", note=note + more, severity=severity))

@@ -71,7 +71,7 @@ def revalidate(action: Action, judged: World, fresh: World) -> Stands | Moved:
             named = ", ".join(claim_words(one) for one in claims) or "no other policy"
             return Moved(f"{named} has {action.target} now, which was judged otherwise")
         if action.reason.code == PendingPods.code and (since := promised_since(judged.claims, fresh.claims)) is not None:
-            return Moved(f"{claim_words(since)} has promised nodes to pods since then; the next iteration leaves these out")
+            return Moved(f"{claim_words(since)} has promised nodes to pods since then. The next iteration ignores these pods")
         for node in action.nodes:
             moved = _node_moved(node, judged, fresh)
             if moved:
@@ -350,7 +350,7 @@ class ControlLoop:
                 results[number] = _skipped(action, Arriving.code, burst.sentence())
             elif turn.waits(action):
                 results[number] = _skipped(
-                    action, DEFERRED, f"this turn has just written {action.target}; the next one judges it"
+                    action, DEFERRED, f"this iteration has just written {action.target}. The next one decides on it"
                 )
             elif action.kind is ActionKind.REMOVE_NODE:
                 leaving[number] = action

@@ -86,7 +86,7 @@ def _one_size_annotation(world: World) -> Iterator[Finding]:
             yield Finding(
                 code="OneSizeAnnotation",
                 object=str(facts.ref),
-                message=f"it has {there[0]} and no {other}: neither counts",
+                message=f"it has {there[0]} and no {other}: neither applies",
                 advice="write both, or none",
             )
 
@@ -144,7 +144,7 @@ def _nodes_differ(view: View) -> Iterator[Finding]:
                 code="NodesDiffer",
                 object=f"NodeGroup {group.name}",
                 message=f"{_differ(len(names))} from the other nodes of the group: {broken}",
-                advice="change the template of the group and roll it out; do not change single nodes",
+                advice="change the template of the group and roll it out. Do not change single nodes",
                 nodes=tuple(sorted(names)),
             )
 
@@ -179,7 +179,7 @@ def _without_requests(world: World) -> Iterator[Finding]:
                 code="NoRequests",
                 object=name,
                 message=f"its {len(pods)} running pods request neither cpu nor memory",
-                advice="set resources.requests to what the pods use",
+                advice="set resources.requests to the usage of the pods",
             )
 
 
@@ -229,7 +229,7 @@ def _small_groups(view: View) -> Iterator[Finding]:
             code="ManySmallGroups",
             object=f"NodeGroupPolicy {view.policy.policy.name}",
             message=f"{len(small)} of {len(view.groups)} groups may have at most {FEW_NODES} nodes",
-            advice="prefer fewer groups with more nodes; separate teams by namespace",
+            advice="prefer fewer groups with more nodes. Separate teams by namespace",
         )
 
 

@@ -59,7 +59,7 @@ def plan_problems(
     problems.extend(_daemons_left_out(draft))
     problems.extend(without_targets(draft.world, draft.policy, [group.group for group in draft.groups]))
     if memory.known_groups and not draft.groups and not draft.world.unread:
-        message = f"the policy has no groups any more; it had {len(memory.known_groups)}: nothing is released"
+        message = f"the policy has no groups any more. It had {len(memory.known_groups)}: nothing is released"
         problems.append(PlanProblem(code="AllGroupsGone", message=message))
     problems.extend(unexamined(draft))
     return tuple(sorted(set(problems)))

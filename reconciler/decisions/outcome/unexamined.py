@@ -12,7 +12,7 @@ def unexamined(draft: Draft) -> Iterator[PlanProblem]:
     """The whole plan, and namespaces whose pods used more than their share of the work."""
     if draft.work.exhausted:
         message = (
-            f"the work budget of {draft.work.budget} steps ran out{_most(draft.shares.spent)}; what was not examined says so"
+            f"the work budget of {draft.work.budget} steps ran out{_most(draft.shares.spent)}. Reasons name the parts left out"
         )
         yield PlanProblem(code="WorkBudgetExhausted", message=message)
     for namespace in draft.shares.over | draft.shares.delayed.keys():
@@ -31,6 +31,6 @@ def _delayed(shares: Shares, namespace: str) -> str:
     pods = shares.delayed.get(namespace, 0)
     waiting = f"{count_text(pods, 'pod')} of it were" if pods else "nodes that its pods run on were"
     return (
-        f"its pods used {shares.spent.get(namespace, 0)} steps, more than its share of the work of a plan ({shares.each}, and "
-        f"what nobody else is kept): {waiting} not examined, those of other namespaces were"
+        f"its pods used {shares.spent.get(namespace, 0)} steps, more than its share of the work of a plan ({shares.each} and "
+        f"the rest that nobody else needs). {waiting[:1].upper()}{waiting[1:]} not examined. Those of other namespaces were"
     )

@@ -45,4 +45,4 @@ def _there(rules: PlatformRules, read: Sequence[TargetFacts]) -> str:
     places = ", ".join(f"{count} in {place}" for place, count in sorted(where.items())[:_PLACES_SHOWN])
     summary = f"{count_text(len(read), 'target')} {'was' if len(read) == 1 else 'were'} read, {places}"
     unbounded = sum(facts.max_size is None for facts in read)
-    return f"{summary}; {unbounded} of them without a range of its own, which no discovery takes" if unbounded else summary
+    return f"{summary}. {unbounded} of them without their own range, which no discovery takes" if unbounded else summary

@@ -72,7 +72,7 @@ class HandOver(msgspec.Struct, frozen=True, kw_only=True):
 
     def sentence(self) -> str:
         """The advice in one sentence."""
-        return "; then ".join(self.steps) + (f" ({self.risk})" if self.risk else "")
+        return ", then ".join(self.steps) + (f" ({self.risk})" if self.risk else "")
 
 
 def to_us(facts: TargetFacts, min_size: int, max_size: int) -> HandOver:
@@ -119,9 +119,9 @@ class FromTopology(Because, frozen=True, kw_only=True):
         added = " and ".join(line.strip() for line in self.lines[2:])
         text = f"to hand it over, in one change of {self.where}: remove replicas and add to metadata.annotations {added}"
         if self.after != self.before:
-            text += f"; the webhook then makes {self.before} replicas {self.after}, to be in {self.min} to {self.max}"
+            text += f". The webhook then sets {self.before} replicas {self.after}, to be in {self.min} to {self.max}"
         else:
-            text += f"; the webhook then keeps {self.after}"
+            text += f". The webhook then keeps {self.after}"
         return text if self.alone == self.after else f"{text}, and without both annotations sets {self.alone}"
 
 
@@ -159,7 +159,7 @@ def _block(facts: TargetFacts, lines: tuple[str, ...]) -> tuple[str, ...]:
 def back(facts: TargetFacts) -> HandOver:
     """How replicas go from us to a manifest or a topology: it declares exactly the value that is there, after we let go."""
     replicas = facts.replicas or 0
-    forced = "is forced by the topology controller at once" if facts.owner.topology_owned else "is a conflict, or forced"
+    forced = "is overwritten by the topology controller" if facts.owner.topology_owned else "is a conflict, or forced"
     return HandOver(
         steps=(
             "remove the NodeGroup from the policy: the target is released and keeps its size",

@@ -98,8 +98,8 @@ def claim_sentences(claim: PolicyClaim) -> tuple[str, str]:
     """Which other policy lists the target, by what that is known, and how it ends."""
     return (
         f"{claim_words(claim)} lists the target in ConfigMap {claim.namespace}/{STATE_PREFIX}{claim.policy}",
-        f"it holds until policy {claim.policy} leaves the target out, or its Lease is not renewed for a minute; "
-        "let one policy alone have the target",
+        f"it holds until policy {claim.policy} leaves the target out, or its Lease is not renewed for a minute. "
+        "Let a single policy have the target",
     )
 
 

@@ -16,6 +16,7 @@ from reconciler.plan.plan import Ownership, OwnerState
 from reconciler.policy.platform_parts import workers_field
 from reconciler.values.duration import duration_text
 from reconciler.values.instant import instant_text
+from reconciler.values.two_sentences import two_sentences
 
 # The clients through which a person changes one object once. A write by anything else is a declaration.
 #
@@ -165,7 +166,7 @@ def policy_mark(facts: TargetFacts) -> str:
 def _of_another_policy(mark: str) -> tuple[str, ...]:
     """What holds a target that another policy has written, and how that ends."""
     way = f"it holds until policy {mark} drops and releases the target, or nobody runs that policy for 10 minutes"
-    return f"annotation {POLICY_MARK}: {mark}", f"{way}; if neither will happen, delete the annotation"
+    return f"annotation {POLICY_MARK}: {mark}", f"{way}. Otherwise, delete the annotation"
 
 
 def _judged(
@@ -318,7 +319,7 @@ def _stranger(facts: TargetFacts, evidence: OwnerEvidence, terms: Terms) -> tupl
         return None
     change = f"our replicas {undone.ours} became {undone.theirs} through a write that left no trace"
     if not recorded:
-        change = f"{undone.ours} replicas became {undone.theirs} by somebody else; {undone.found_in}"
+        change = two_sentences(f"{undone.ours} replicas became {undone.theirs} by somebody else", undone.found_in)
     wait = f"{_AS_PERSON} for {duration_text(terms.human_hold_seconds)}, until {instant_text(until)}"
     return OwnerState.HELD, "a writer without a name" if recorded else undone.writer, (change, wait)
 

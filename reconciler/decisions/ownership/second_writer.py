@@ -227,7 +227,7 @@ def conflict_sentence(memory: Memory, group: EffectiveGroup) -> str:
     if state is None or state.count < UNDONE_TIMES:
         return ""
     return (
-        f"{state.writer} undid our writes {state.count} times, the last from {state.ours} to {state.theirs}; "
+        f"{state.writer} undid our writes {state.count} times, the last from {state.ours} to {state.theirs}: "
         f"{_rules(group).writer_evidence}. Stop that writer, then hold and release the group to start again"
     )
 

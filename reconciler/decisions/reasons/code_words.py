@@ -26,6 +26,7 @@ _WORDS = {
     "TargetMissing": "target missing",
     "TemplateUnknown": "capacity unknown",
     "NoMaxSize": "no maximum",
+    "GrownForShare": "tier share",
     "LowerTier": "lower tier",
     "PriceUnknown": "price unknown",
 }

@@ -55,7 +55,7 @@ class TargetMissing(Because, frozen=True, kw_only=True):
     code = "TargetMissing"
     target: str
 
-    template = "{target} does not exist; if it was deleted for good, remove the NodeGroup from git"
+    template = "{target} does not exist. If it was deleted for good, remove the NodeGroup from git"
 
 
 class TargetUnread(Because, frozen=True, kw_only=True):
@@ -137,7 +137,7 @@ class CouldBeReplaced(Because, frozen=True, kw_only=True):
         """The nodes, the replacement, what it saves and moves, and the setting that prevents it."""
         text = f"{', '.join(self.nodes)} could be replaced by one new node of {self.by}: saves {self.saving_per_hour}/h"
         text += f" ({self.saving_percent}%) by {moved_text(self.pods, self.young_pods)}"
-        return text if self.enabled else f"{text}; scaleDown.consolidation.mode is Disabled"
+        return text if self.enabled else f"{text}, but scaleDown.consolidation.mode is Disabled"
 
 
 class CouldReturn(Because, frozen=True, kw_only=True):
@@ -171,7 +171,7 @@ class PlatformChooses(Because, frozen=True, kw_only=True):
     def sentence(self) -> str:
         """Which nodes are drained, and that the platform may remove others."""
         drained = f"{', '.join(self.nodes)} drained and replicas lowered by {len(self.nodes)}"
-        return f"{self.target} has no Machines: {drained}; the platform chooses which to remove (scaleDown.withoutMachines)"
+        return f"{self.target} has no Machines: {drained}. The platform chooses which to remove (scaleDown.withoutMachines)"
 
 
 class WaitsForApproval(Because, frozen=True, kw_only=True):
@@ -189,6 +189,6 @@ class WaitsForApproval(Because, frozen=True, kw_only=True):
         """How many wait, and what to write."""
         wait = f"{count_text(self.waiting, 'node')} {verb_for(self.waiting, 'waits', 'wait')}"
         return (
-            f"{wait} for an approval: {self.gone} of {self.group} would leave within 24 hours, {self.limit} may; "
-            f"to approve, add this trailer to a signed commit, with an end within a day: {self.trailer}"
+            f"{wait} for an approval: {self.gone} of {self.group} would leave within 24 hours, and {self.limit} may. "
+            f"To approve, add this trailer to a signed commit, with an end within a day: {self.trailer}"
         )

@@ -87,7 +87,7 @@ class NoPlaceToMove(KeepsNode, frozen=True, kw_only=True):
         """How many pods, what each needs, and what rejects them."""
         text = f"{_alike(self.pods, self.cpu_milli, self.memory_mib, 'does', 'do')} not fit on {_others(self.nodes)}"
         if self.bought_excluded:
-            text += "; nodes added for the current demand do not count"
+            text += ", without the nodes that are added for the current demand"
         return f"{text}: {self.rejections}" if self.rejections else text
 
 
@@ -180,8 +180,8 @@ class DisruptionBudgetUsedUp(KeepsNode, frozen=True, kw_only=True):
         """The budget as the policy writes it."""
         amount = f"{self.percent}%" if self.nodes is None else count_text(self.nodes, "node")
         if self.until:
-            return f"a budget allows {amount} at once until {self.until}"
-        return f"the budget of {amount} at once is used up"
+            return f"a budget allows {amount} at a time until {self.until}"
+        return f"the budget of {amount} at a time is used up"
 
 
 class ZoneBudgetUsedUp(KeepsNode, frozen=True, kw_only=True):
@@ -191,7 +191,7 @@ class ZoneBudgetUsedUp(KeepsNode, frozen=True, kw_only=True):
     zones: int
     disrupted: str
 
-    template = "a budget allows nodes of {zones:zone} to leave at once, and nodes of {disrupted} leave"
+    template = "a budget allows nodes of {zones:zone} to leave at a time, and nodes of {disrupted} leave"
 
 
 class KeptByWindow(KeepsNode, frozen=True, kw_only=True):

@@ -33,7 +33,7 @@ class UpcomingNodes(Because, frozen=True, kw_only=True):
         if not self.expected_by:
             return what
         late = "late: " if self.late else ""
-        return f"{what}, {late}expected by {self.expected_by}; {self.in_time} of {self.earlier} earlier ones came in that time"
+        return f"{what}, {late}expected by {self.expected_by}. {self.in_time} of {self.earlier} earlier ones came in that time"
 
 
 class LeadTime(Because, frozen=True, kw_only=True):
@@ -60,7 +60,7 @@ def lead_time_words(requests: int, late: int, median_seconds: int | None, p95_se
     ends = f"{duration_text(median_seconds)} (median)"
     if p95_seconds is not None:
         ends += f" and {duration_text(p95_seconds)} (95th percentile)"
-    return f"usable after {ends} {of}" + (f"; {late} of them did not come in time" if late else "")
+    return f"usable after {ends} {of}" + (f". {late} of them did not come in time" if late else "")
 
 
 class MachinesFailed(Because, frozen=True, kw_only=True):
@@ -70,7 +70,7 @@ class MachinesFailed(Because, frozen=True, kw_only=True):
     count: int
     first: str
 
-    template = "{count:machine} failed or did not register in time; {first}"
+    template = "{count:machine} failed or did not register in time: {first}"
 
 
 class MayNotReturn(Because, frozen=True, kw_only=True):
@@ -154,7 +154,9 @@ class MachinesKept(Because, frozen=True, kw_only=True):
 
     def sentence(self) -> str:
         """Which, why, and what ends it."""
-        return f"{_named(self.machines)} not a node of this cluster and kept: {self.why}; delete by hand what is not needed"
+        return (
+            f"{_named(self.machines)} not a node of this cluster and kept: {self.why}. If you do not need it, delete it by hand"
+        )
 
 
 class NeverJoined(Because, frozen=True, kw_only=True):
@@ -168,8 +170,8 @@ class NeverJoined(Because, frozen=True, kw_only=True):
     def sentence(self) -> str:
         """What is missing, and what ends it."""
         return (
-            f"no machine of {self.target} ({_listed(self.machines)}; {self.why}) has ever joined this cluster; "
-            "it may belong to another cluster, so nothing is written until one joins"
+            f"no machine of {self.target} ({_listed(self.machines)}, {self.why}) has ever joined this cluster. "
+            "It may belong to another cluster, so nothing is written until one joins"
         )
 
 
@@ -191,7 +193,7 @@ class OtherCluster(Because, frozen=True, kw_only=True):
                 "Nothing is written until one of its machines joins. Remove groups of other clusters from the policy"
             )
         this = " or ".join(self.here)
-        return f"{says}, but this is {this}: nothing is written; remove it from the policy, or correct its tags"
+        return f"{says}, but this is {this}: nothing is written. Remove it from the policy, or correct its tags"
 
 
 class OtherClusterMark(Because, frozen=True, kw_only=True):
@@ -207,8 +209,8 @@ class OtherClusterMark(Because, frozen=True, kw_only=True):
         """The cluster that has it, and what ends that."""
         this = f", and this is {self.here}" if self.here else ""
         return (
-            f"{self.target} has the mark reconciler.dev/cluster of cluster {self.mark}{this}: nothing is written; "
-            "it holds until the loop of that cluster releases the target, or a person deletes the mark"
+            f"{self.target} has the mark reconciler.dev/cluster of cluster {self.mark}{this}: nothing is written. "
+            "The group is held until the loop of that cluster releases the target, or a person deletes the mark"
         )
 
 
@@ -228,8 +230,8 @@ class ClusterUnknown(Because, frozen=True, kw_only=True):
         if self.shared:
             return (
                 f"{self.target} names cluster {' and '.join(self.shared)}, as several clusters of the fleet are called: "
-                f"nothing is written until one of its machines is a node of {self.cluster}; "
-                "or give each Cluster object the label reconciler.dev/cloud-name"
+                f"nothing is written until one of its machines is a node of {self.cluster}. "
+                "Alternatively, give each Cluster object the label reconciler.dev/cloud-name"
             )
         way = f"it has {self.missing}, or " if self.missing else ""
         return (

@@ -52,7 +52,7 @@ class NodeAboveMax(Because, frozen=True, kw_only=True):
     max: int
     pods: int
 
-    template = "the group has {current:replica}, above its maximum {max}; {pods:pod} of {node} {pods:fits|fit} elsewhere"
+    template = "the group has {current:replica}, above its maximum {max}, and {pods:pod} of {node} {pods:fits|fit} elsewhere"
 
 
 class NodeEnding(Because, frozen=True, kw_only=True):
@@ -64,7 +64,7 @@ class NodeEnding(Because, frozen=True, kw_only=True):
     at: str
     pods: int
 
-    template = "the platform ends {node} from {at} on, with {what}; {pods:pod} {pods:fits|fit} elsewhere"
+    template = "the platform ends {node} from {at} on, with {what}, and {pods:pod} {pods:fits|fit} elsewhere"
 
 
 class NodeReplaced(Because, frozen=True, kw_only=True):
@@ -76,7 +76,7 @@ class NodeReplaced(Because, frozen=True, kw_only=True):
     pods: int
     saving_per_hour: str
 
-    template = "{by} replaces {node} and takes its {pods:pod}; the replacement saves {saving_per_hour}/h"
+    template = "{by} replaces {node} and takes its {pods:pod}. The replacement saves {saving_per_hour}/h"
 
 
 def moved_text(pods: int, young_pods: int) -> str:

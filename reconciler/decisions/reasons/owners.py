@@ -43,10 +43,10 @@ class Conflict(Because, frozen=True, kw_only=True):
         text = f"{self.writer} undid our writes {count_text(self.times, 'time')}, the last from {self.ours} to {self.theirs}"
         if self.asking:
             rest = f" and {self.more_asking} more" if self.more_asking else ""
-            text += f"; {', '.join(self.asking)}{rest} keep requesting {self.ours}"
+            text += f", while {', '.join(self.asking)}{rest} keep requesting {self.ours}"
         if self.times >= self.hold_at:
-            return f"{text}; nothing is written until that stops and the group was held and released"
-        return f"{text}; after {self.hold_at} times writes stop"
+            return f"{text}. Nothing is written until that stops and the group has been held and released"
+        return f"{text}. Writes stop after {self.hold_at} times"
 
 
 class WriteDenied(KeepsNode, frozen=True, kw_only=True):
@@ -58,7 +58,7 @@ class WriteDenied(KeepsNode, frozen=True, kw_only=True):
     until: str
     why: str
 
-    template = "the platform denied {what} {times:time}; the next attempt is at {until}: {why}"
+    template = "the platform denied {what} {times:time}. The next attempt is at {until}: {why}"
 
 
 class Adoption(Because, frozen=True, kw_only=True):
@@ -82,8 +82,8 @@ class Released(Because, frozen=True, kw_only=True):
 
     def sentence(self) -> str:
         """What stays, what is removed, and how to declare replicas again."""
-        text = f"the group left the policy; its target keeps {count_text(self.replicas, 'replica')} and our marks are removed"
-        return f"{text}; to declare replicas again, {self.back} ({self.risk})" if self.back else text
+        text = f"the group left the policy. Its target keeps {count_text(self.replicas, 'replica')} and our marks are removed"
+        return f"{text}. To declare replicas again, {self.back} ({self.risk})" if self.back else text
 
 
 class ResizeNextTime(Because, frozen=True, kw_only=True):
@@ -91,4 +91,4 @@ class ResizeNextTime(Because, frozen=True, kw_only=True):
 
     code = "ResizeNextTime"
 
-    template = "the adoption comes first; the next iteration decides the size on the adopted object"
+    template = "the group is adopted first. The next iteration decides its size"

@@ -80,7 +80,7 @@ class NewNode(Because, frozen=True, kw_only=True):
         """The group, and what chose it."""
         group = f"{self.group} (tier {self.tier})" if self.tier else self.group
         chosen = f"chosen by {self.expander}" if self.expander else "the only group that can now"
-        return f"no node has room; {group} grows for it, {chosen}"
+        return f"no node has room, so {group} grows for it, {chosen}"
 
 
 class NoGroupFits(Because, frozen=True, kw_only=True):
@@ -153,7 +153,7 @@ class LabelUnknown(Because, frozen=True, kw_only=True):
         """What is unknown, what happens, and what to write."""
         label = " and ".join(self.labels)
         return (
-            f"{self.group}: nobody knows {label} of its next node (nodes there have {'; '.join(self.values)}). "
+            f"{self.group}: {label} of its next node is unknown (nodes there have {', '.join(self.values)}). "
             f"{_step_text(self.step, self.until)}. If all new nodes have the same value, write it in template.labels. "
             "If the platform spreads them over zones, write these in template.zones"
         )
@@ -168,7 +168,7 @@ class ResourceNotOffered(Because, frozen=True, kw_only=True):
 
     def sentence(self) -> str:
         """Which resource, and where to write it."""
-        return f"no group is known to offer {self.resource}; where new nodes have it, declare it in {' or '.join(self.keys)}"
+        return f"no group is known to offer {self.resource}. If new nodes have it, declare it in {' or '.join(self.keys)}"
 
 
 class ZoneNotCertain(Because, frozen=True, kw_only=True):
@@ -326,8 +326,8 @@ class ShareUsed(Because, frozen=True, kw_only=True):
     spent: int
 
     template = (
-        "namespace {namespace} used {spent:step} of this plan, its share ({share}, plus what no other namespace needs); "
-        "its other pods wait for the next plans"
+        "namespace {namespace} used {spent:step} of this plan, its share ({share}, plus the unused shares of others). "
+        "Its other pods wait for the next plans"
     )
 
 

@@ -34,7 +34,7 @@ class NoSurgeRoom(Because, frozen=True, kw_only=True):
     def sentence(self) -> str:
         """What forbids another node, and what that means."""
         text = f"{self.group} has no room for another node, so each one leaves before its replacement comes: {self.bound}"
-        return f"{text}; its target allows that only with maxUnavailable 1 or more" if self.forbidden else text
+        return f"{text}. Its target allows that only with maxUnavailable 1 or more" if self.forbidden else text
 
 
 class AllowedAtOnce(Because, frozen=True, kw_only=True):
@@ -51,7 +51,7 @@ class AllowedAtOnce(Because, frozen=True, kw_only=True):
         """The budget as the policy writes it, and the number that it comes to."""
         amount = f"{self.percent}%" if self.nodes is None else count_text(self.nodes, "node")
         amount = amount if self.zones is None else count_text(self.zones, "zone")
-        return f"the policy's budget of {amount} at once lets {self.allowed} leave together"
+        return f"the policy's budget of {amount} at a time lets {self.allowed} leave together"
 
 
 class RoomToGrow(Because, frozen=True, kw_only=True):
@@ -62,7 +62,7 @@ class RoomToGrow(Because, frozen=True, kw_only=True):
     room: int
     bound: str
 
-    template = "{group} may gain {room:node}; beyond that, {bound}"
+    template = "{group} may gain {room:node}. Beyond that, {bound}"
 
 
 class ZoneNotKnown(Because, frozen=True, kw_only=True):

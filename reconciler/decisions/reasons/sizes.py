@@ -112,8 +112,8 @@ class ShareNotReached(Because, frozen=True, kw_only=True):
     def sentence(self) -> str:
         """What the tier has and needs, and what changes that."""
         has = f"tier {self.tier} has {self.nodes} of {count_text(self.total, 'node')}, and its share of {self.percent}% is"
-        now = f"; {', '.join(self.unable)} cannot grow now" if self.unable else ""
-        return f"{has} {self.needed}; new nodes are of this tier where pods can run there{now}"
+        now = f". {', '.join(self.unable)} cannot grow now" if self.unable else ""
+        return f"{has} {self.needed}. New nodes are of this tier if pods can run there{now}"
 
 
 _NAMED_BUFFERS = 3
@@ -223,7 +223,7 @@ class PriceUnknown(Because, frozen=True, kw_only=True):
     group: str
     limit: str
 
-    template = "{group} has no price, and limit {limit} bounds what it costs: set pricePerHour"
+    template = "{group} has no price, and limit {limit} bounds its cost: set pricePerHour"
 
 
 class RoomTaken(Because, frozen=True, kw_only=True):
@@ -294,7 +294,7 @@ class CameElsewhere(Because, frozen=True, kw_only=True):
         came = f"came in {self.came}" if self.came else "did not come"
         return (
             f"new nodes for pods that need zone {self.zone} {came} ({count_text(self.times, 'time')}). "
-            f"The group is tried for {self.zone} again from {self.until}, when a node of it comes there, "
+            f"The group is tried for {self.zone} again from {self.until}, when a node joins there, "
             "or after a change of the policy or the target"
         )
 
@@ -305,7 +305,7 @@ class ZoneTried(Because, frozen=True, kw_only=True):
     code = "ZoneTried"
     group: str
 
-    template = "{group} made no nodes in this zone before, so one node is tried first; it adds more once that one has come there"
+    template = "{group} has never made a node in this zone, so one node is tried first. More follow once it has joined there"
 
 
 class ZoneAvoided(Because, frozen=True, kw_only=True):
@@ -357,7 +357,7 @@ class OnlyWhole(Because, frozen=True, kw_only=True):
     possible: int
     bound: str
 
-    template = "{group} only grows to its maximum at once, by {missing:node}, but only {possible} can be added: {bound}"
+    template = "{group} only grows to its maximum in one step, by {missing:node}, but only {possible} can be added: {bound}"
 
 
 class GrownWhole(Because, frozen=True, kw_only=True):
@@ -368,7 +368,7 @@ class GrownWhole(Because, frozen=True, kw_only=True):
     needed: int
     max: int
 
-    template = "{nodes:node} where {needed} would do: it only grows to its maximum {max} at once"
+    template = "{nodes:node} where {needed} would do: it grows to its maximum {max} in one step"
 
 
 class PaceReached(Because, frozen=True, kw_only=True):
@@ -396,14 +396,11 @@ class MaxPodsGuessed(Because, frozen=True, kw_only=True):
     code = "MaxPodsGuessed"
     pods: int
 
-    template = (
-        "{pods:pod} on a new node is a guess: no node of the group is ready, and nothing else tells; "
-        "template.capacity.pods would say it"
-    )
+    template = "{pods:pod} on a new node is a guess, because no node of the group is ready. Set template.capacity.pods"
 
 
 class SmallerThanTemplate(Because, frozen=True, kw_only=True):
-    """Nodes of the group offer less than its template. For a new node, the smaller amount of each resource counts."""
+    """Nodes of the group offer less than its template. For a new node, the smaller amount of each resource applies."""
 
     code = "SmallerThanTemplate"
     node: str
@@ -476,8 +473,8 @@ class LeastCostMix(Because, frozen=True, kw_only=True):
     def sentence(self) -> str:
         """The mix and its cost, the alternative, and how the mix was found."""
         ours, others = self._costs
-        text = f"LeastCost: {self.mix} for {ours}; {self.one_by_one} would cost {others}"
-        return text if self.solver else f"{text}; highspy is not installed, so no better mix was searched for"
+        text = f"LeastCost: {self.mix} for {ours}, and {self.one_by_one} would cost {others}"
+        return text if self.solver else f"{text}. No better mix was searched for, because highspy is not installed"
 
 
 class LeastWasteMix(Because, frozen=True, kw_only=True):
@@ -523,6 +520,6 @@ class SolverMissing(Because, frozen=True, kw_only=True):
     cost_per_hour: str
 
     template = (
-        "LeastCost: {cost_per_hour}/h is the greedy answer; highspy is not installed, so no better mix was searched for "
+        "LeastCost: {cost_per_hour}/h is a greedy result. No better mix was searched for, because highspy is not installed "
         "(pip install 'nodegroup-reconciler[solver]')"
     )

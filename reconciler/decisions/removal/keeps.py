@@ -165,7 +165,7 @@ class MachineMarked(KeepsNode, frozen=True, kw_only=True):
         mark = (
             f"Machine {self.machine} (node {self.node}) is marked for deletion, but still in use: fewer replicas would delete it"
         )
-        return f"{mark}; unless somebody is at work there, remove the mark with `{self.lift}`" if self.lift else mark
+        return f"{mark}. If nobody is working there, remove the mark with `{self.lift}`" if self.lift else mark
 
 
 class NotSelectable(KeepsNode, frozen=True, kw_only=True):
@@ -175,7 +175,9 @@ class NotSelectable(KeepsNode, frozen=True, kw_only=True):
     group: str
     target: str
 
-    template = "{target} has no Machines, so the node to remove cannot be chosen; scaleDown.withoutMachines of {group} is Block"
+    template = (
+        "{target} has no Machines, so the node to remove cannot be chosen, and scaleDown.withoutMachines of {group} is Block"
+    )
 
 
 class ScaleDownDisabledAnnotation(KeepsNode, frozen=True, kw_only=True):
@@ -208,7 +210,7 @@ class NodeLeaving(KeepsNode, frozen=True, kw_only=True):
         if not self.taint:
             return "it is already being removed"
         lift = f"`kubectl taint nodes {self.node} {self.taint}-`"
-        return f"its taint {self.taint} says that it is being removed; if nobody is at work there, remove the taint with {lift}"
+        return f"its taint {self.taint} says that the node is being removed. If nobody works there, remove the taint with {lift}"
 
 
 class NodeNotStarted(KeepsNode, frozen=True, kw_only=True):

@@ -528,5 +528,5 @@ def _summary(rollout: Rollout) -> str:
         f"{max(len(wave.nodes) for wave in rollout.waves)} at once",
         f"{word} {duration_text(rollout.time.seconds)}",
     ]
-    stays = f"; {count_text(len(rollout.kept), 'node')} cannot be drained" if rollout.kept else ""
+    stays = f". {count_text(len(rollout.kept), 'node')} cannot be drained" if rollout.kept else ""
     return f"{about} {', '.join(parts)}{stays}."

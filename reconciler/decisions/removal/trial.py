@@ -92,7 +92,7 @@ class Trials:
                 return ""
             counts = ", ".join(rejections(self._draft, shape, nodes))
             example = self._device_rejection(shape, nodes)
-            self._rejections_of[shape] = f"{counts}; {example}" if example else counts
+            self._rejections_of[shape] = f"{counts}: {example}" if example else counts
         return self._rejections_of[shape]
 
     def _device_rejection(self, shape: int, nodes: list[int]) -> str:

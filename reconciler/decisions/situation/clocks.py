@@ -27,8 +27,8 @@ def clocks_apart(world: World) -> str:
         return ""
     side = "ahead of" if ahead > 0 else "behind"
     return (
-        f"the clock of this process is {duration_text(abs(ahead))} {side} the API server's, so ages cannot be trusted: "
-        "no node is removed and no machine is given up; set the clock"
+        f"the clock of this process is {duration_text(abs(ahead))} {side} the API server's, so ages are unreliable. "
+        "No node is removed and no machine is given up. Set the clock"
     )
 
 

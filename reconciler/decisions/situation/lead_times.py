@@ -91,7 +91,7 @@ def patience_text(times: LeadTimes | None, most_seconds: int) -> str:
     after = overdue_after_seconds(times, most_seconds)
     if times is None or after == most_seconds:
         return duration_text(most_seconds)
-    return f"{duration_text(after)}, learned from {len(times.requests)} requests; the policy allows {duration_text(most_seconds)}"
+    return f"{duration_text(after)}, learned from {len(times.requests)} requests. The policy allows {duration_text(most_seconds)}"
 
 
 def _ranked(took: Sequence[int], count: int, percent: int) -> int | None:

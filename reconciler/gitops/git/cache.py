@@ -143,7 +143,7 @@ class GitCache:
             limit = self._bounds.pack_bytes >> 20
             return failed(
                 FaultCode.TOO_LARGE, f"the fetch brought more than {limit} MiB and was stopped",
-                "keep policies in a repository of their own, or raise --git-max-mib",
+                "keep policies in their own repository, or raise --git-max-mib",
             )  # fmt: skip
         return remote_fault(printed.err, self._remote.url, ref)
 

@@ -7,6 +7,7 @@ import msgspec
 from reconciler.policy.problems.findings import Problem
 from reconciler.policy.yaml_nodes import Place
 from reconciler.rendering.words.plain import plain, shortened
+from reconciler.values.two_sentences import two_sentences
 
 
 class FaultCode(StrEnum):
@@ -71,7 +72,7 @@ class Fault(msgspec.Struct, frozen=True, kw_only=True):
         if self.problems:
             first, more = self.problems[0], len(self.problems) - 1
             sentence = f"{sentence}: {first.place}: {first.message}" + (f" (and {more} more)" if more else "")
-        return f"{sentence}; {self.hint}" if self.hint else sentence
+        return two_sentences(sentence, self.hint)
 
 
 class SourceError(Exception):

@@ -92,7 +92,7 @@ def _whole_history(repository: Repository, base: str, head: str) -> None:
     ancestors = repository.merge_bases(base, head)
     cut = repository.cut_off()
     if cut and not cut.isdisjoint(repository.commits_since((base, head), ancestors)):
-        raise RepositoryError(f"the history between {base[:12]} and {head[:12]} is incomplete here; {DEEPEN}")
+        raise RepositoryError(f"the history between {base[:12]} and {head[:12]} is incomplete here. {DEEPEN}")
 
 
 def _merge(repository: Repository, scratch: Path, base: str, head: str) -> Merged:
@@ -103,12 +103,12 @@ def _merge(repository: Repository, scratch: Path, base: str, head: str) -> Merge
     if printed.code == _USAGE:
         here = _run(repository, scratch, "version").out.decode("utf-8", "replace").strip()
         raise RepositoryError(
-            f"the result of the merge needs git 2.38 or newer; this is {here}. Upgrade git, or fetch the host's merge commit "
+            f"the result of the merge needs git 2.38 or newer, and this is {here}. Upgrade git, or fetch the host's merge commit "
             "(GitHub: refs/pull/N/merge) and name it with --head"
         )
     tree, *names = printed.out.decode("utf-8", "surrogateescape").split("\0")
     if printed.code not in (0, _CONFLICTS) or object_id(tree) is None:
-        raise RepositoryError(f"{base[:12]} and {head[:12]} cannot be merged here (git says {last_line(printed.err)}); {DEEPEN}")
+        raise RepositoryError(f"{base[:12]} and {head[:12]} cannot be merged here (git says {last_line(printed.err)}). {DEEPEN}")
     return Merged(
         repository=repository.elsewhere(scratch),
         tree=tree,

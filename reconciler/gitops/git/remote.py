@@ -39,7 +39,7 @@ def checked_remote(text: str, protocols: tuple[str, ...] = DEFAULT_PROTOCOLS) ->
     if text.startswith("-"):
         raise RefusedNameError("begins with '-', which is an option")
     if _HELPER.match(text):
-        raise RefusedNameError("names a remote helper ('::'), which is a program to run; give an https:// or ssh:// address")
+        raise RefusedNameError("names a remote helper ('::'), which is a program to run. Give an https:// or ssh:// address")
     if "://" not in text:
         return _scp_like(text, protocols)
     try:
@@ -50,11 +50,11 @@ def checked_remote(text: str, protocols: tuple[str, ...] = DEFAULT_PROTOCOLS) ->
     protocol = parts.scheme.lower()
     _check_protocol(protocol, protocols)
     if parts.query or parts.fragment:
-        raise RefusedNameError("has a query or a fragment, which often has secrets; leave it out")
+        raise RefusedNameError("has a query or a fragment, which often has secrets. Leave it out")
     if "%" in text:
-        raise RefusedNameError("has percent signs; write the address plainly")
+        raise RefusedNameError("has percent signs. Write the address without them")
     if parts.password is not None or (parts.username and protocol != "ssh"):
-        raise RefusedNameError("has a user or a password; put the secret into a file and name it with --git-password-file")
+        raise RefusedNameError("has a user or a password. Put the secret into a file and name it with --git-password-file")
     if parts.username and not _USER.fullmatch(parts.username):
         raise RefusedNameError("has an invalid user name")
     host = parts.hostname or ""
@@ -76,7 +76,7 @@ def remote_ref(name: str) -> str:
     if object_id(checked):
         return checked
     if checked == "HEAD":
-        raise RefusedNameError("means whatever the server shows first; name the branch")
+        raise RefusedNameError("means the first branch that the server shows. Name the branch")
     full = checked if checked.startswith("refs/") else f"refs/heads/{checked}"
     if _NOT_IN_A_REF.search(full) or any(part.startswith(".") or part.endswith(".lock") for part in full.split("/")):
         raise RefusedNameError("is neither a branch name, nor refs/…, nor a whole commit id")
@@ -93,9 +93,9 @@ def _scp_like(text: str, protocols: tuple[str, ...]) -> Remote:
 
 def _check_protocol(protocol: str, protocols: tuple[str, ...]) -> None:
     if protocol not in PROTOCOLS:
-        raise RefusedNameError(f"has an unsupported protocol; use one of {', '.join(PROTOCOLS)}")
+        raise RefusedNameError(f"has an unsupported protocol. Use one of {', '.join(PROTOCOLS)}")
     if protocol not in protocols:
-        raise RefusedNameError(f"uses {protocol}://, which is not allowed; allow it with --git-protocol {protocol}")
+        raise RefusedNameError(f"uses {protocol}://, which is not allowed. Allow it with --git-protocol {protocol}")
 
 
 # How one remote is reached: settings and environment of the fetch. Secrets stay in files, where git and ssh read them.

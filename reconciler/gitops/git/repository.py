@@ -225,7 +225,9 @@ _LFS_POINTER = b"version https://git-lfs.github.com/spec/"
 _MAX_POINTER_BYTES = 8192
 _WHOLE_REF = re.compile(r"(refs/(?:(?!@\{)[^~^])+)([~^](?:(?!@\{).)*)?")
 _LINE_BYTES = 128  # of an answer of cat-file: an id, a kind, a size
-DEEPEN = "a shallow clone has only its newest commits: fetch more (`git fetch --unshallow`; in a checkout action fetch-depth: 0)"
+DEEPEN = (
+    "A shallow clone has only its newest commits. Fetch more (`git fetch --unshallow`, or fetch-depth: 0 in a checkout action)"
+)
 
 
 class RepositoryError(Exception):
@@ -285,12 +287,12 @@ class Repository:
         except (git.InvalidGitRepositoryError, OSError, ValueError) as error:
             hint = "name one with --repo DIR, or compare directories with --base-dir and --head-dir"
             why = f" ({error.strerror or error})" if isinstance(error, OSError) else ""
-            raise RepositoryError(f"{directory} is not in a git repository{why}; {hint}") from None
+            raise RepositoryError(f"{directory} is not in a git repository{why}. {hint}") from None
         with git_repository:
             git_dir, work_tree = Path(git_repository.git_dir).absolute(), git_repository.working_tree_dir
         bare = work_tree is None or not _belongs(git_dir, Path(work_tree) / ".git")
         if bare and git_dir.resolve() != directory.resolve():
-            raise RepositoryError(f"{directory} is inside the bare repository {git_dir}; name that one with --repo")
+            raise RepositoryError(f"{directory} is inside the bare repository {git_dir}. Name that one with --repo")
         return Repository(git_dir, git.Git.GIT_PYTHON_GIT_EXECUTABLE or "git")
 
     def commit(self, name: str) -> str:
@@ -307,7 +309,7 @@ class Repository:
         object_name = object_id(printed.strip()) if printed is not None else None
         if object_name is None:
             raise RepositoryError(
-                f"unknown commit {_quoted(name)}; if a branch was not checked out, call it origin/NAME. Otherwise, {DEEPEN}"
+                f"unknown commit {_quoted(name)}. If a branch was not checked out, call it origin/NAME. {DEEPEN}"
             )
         return object_name
 
@@ -328,7 +330,7 @@ class Repository:
         common = object_id(printed.split("\n")[0].strip()) if printed else None
         if common is None:
             raise RepositoryError(
-                f"{base[:12]} and {head[:12]} have no common commit here; {DEEPEN}, or compare the tips with --base-tip"
+                f"{base[:12]} and {head[:12]} have no common commit here. {DEEPEN}, or compare the tips with --base-tip"
             )
         return common
 
@@ -357,7 +359,7 @@ class Repository:
         """The commits in the history of any of `tips` that are in that of none of `ancestors`."""
         printed = run_git(self._git_dir, ["rev-list", *tips, "--not", *ancestors], executable=self._executable)
         if printed.code:
-            raise RepositoryError(f"cannot read the history (git says {last_line(printed.err)}); {DEEPEN}")
+            raise RepositoryError(f"cannot read the history (git says {last_line(printed.err)}). {DEEPEN}")
         return frozenset(printed.out.decode("ascii", "replace").split())
 
     def place(self, name: str) -> Path:
@@ -373,7 +375,7 @@ class Repository:
         """The message of a commit as it was written: data that nothing here follows. Raises `RepositoryError`."""
         printed = run_git(self._git_dir, ["cat-file", "commit", commit], executable=self._executable)
         if printed.code:
-            raise RepositoryError(f"cannot read the commit {commit[:12]} (git says {last_line(printed.err)}); {DEEPEN}")
+            raise RepositoryError(f"cannot read the commit {commit[:12]} (git says {last_line(printed.err)}). {DEEPEN}")
         return printed.out.partition(b"\n\n")[2].decode("utf-8", "replace")
 
     def policy_files(self, commit: str, path: str) -> PolicyFiles:
@@ -439,7 +441,7 @@ class Repository:
         printed = run_git(self._git_dir, arguments, executable=self._executable)
         if printed.code:
             raise RepositoryError(
-                f"cannot read the tree {tree[:12]} (git says {last_line(printed.err)}): it is damaged, or missing here; {DEEPEN}"
+                f"cannot read the tree {tree[:12]} (git says {last_line(printed.err)}): it is damaged, or missing here. {DEEPEN}"
             )
         try:
             return list(parsed_listing(printed.out))
@@ -505,7 +507,7 @@ class Repository:
     @staticmethod
     def _missing(file: Entry) -> RepositoryError:
         return RepositoryError(
-            f"{_quoted(file.path)}: its content {file.object_id[:12]} is damaged or missing in this clone; {DEEPEN}"
+            f"{_quoted(file.path)}: its content {file.object_id[:12]} is damaged or missing in this clone. {DEEPEN}"
         )
 
     def _run(self, *arguments: str, short: bool = False) -> str | None:
@@ -516,8 +518,8 @@ class Repository:
             raise RepositoryError(f"{_quoted(arguments[-1].removesuffix('^{commit}'))} matches several ids: give more digits")
         if short and "is ambiguous" in printed.err:
             raise RepositoryError(
-                f"{_quoted(arguments[-1].removesuffix('^{commit}'))} names a branch and a tag; "
-                "write refs/heads/NAME, refs/tags/NAME or the commit id"
+                f"{_quoted(arguments[-1].removesuffix('^{commit}'))} names a branch and a tag. "
+                "Write refs/heads/NAME, refs/tags/NAME or the commit id"
             )
         return None if printed.code else printed.out.decode("utf-8", "replace")
 

@@ -21,6 +21,7 @@ import msgspec
 from reconciler.gitops.git.fault import FaultCode, SourceError, failed
 from reconciler.gitops.git.repository import GitError, run_git
 from reconciler.rendering.words.plain import plain, shortened
+from reconciler.values.two_sentences import two_sentences
 
 # The signer that an option names: a principal, or the key itself by its fingerprint. A name is compared only with names of its
 # kind.
@@ -79,7 +80,7 @@ def signer_name(text: str) -> SignerName:
         raise SignerNameError(f"incomplete fingerprint {text!r}: write SHA256: and 43 characters, or 40 hexadecimal digits")
     if not text or _NO_PRINCIPAL.search(text):
         hint = "write the principal of --allowed-signers, or a fingerprint: anybody can give a key any user ID"
-        raise SignerNameError(f"invalid principal {text!r}; {hint}")
+        raise SignerNameError(two_sentences(f"invalid principal {text!r}", hint))
     return SignerName(SignerKind.PRINCIPAL, text)
 
 
@@ -195,7 +196,7 @@ def _read(file: Path | None) -> bytes | None:
 
 _FORMAT = "--format=%H%x00%G?%x00%GF%x00%GP%x00%GS"
 _WORDS = {
-    "B": "the signature is bad: the commit is not what was signed",
+    "B": "the signature is bad: the commit differs from the signed one",
     "U": "the key is not among the allowed signers, or no longer was when the commit came",
     "X": "the signature has expired",
     "Y": "the key has expired",

@@ -24,10 +24,10 @@ MAX_PATH_DEPTH = 32
 _FORBIDDEN = (
     (re.compile(r"^-"), "begins with '-', which is an option"),
     (re.compile(r"^\^"), "begins with '^', which excludes a commit instead of naming one"),
-    (re.compile(r"\.\."), "contains '..', which is a range; name one commit"),
-    (re.compile(r":"), "contains ':', which names a file or a search; name the commit, and the place with --path"),
-    (re.compile(r"\^\{/"), "searches in commit messages; name the commit"),
-    (re.compile(r"@\{-"), "depends on what was checked out before; name the branch"),
+    (re.compile(r"\.\."), "contains '..', which is a range. Name a single commit"),
+    (re.compile(r":"), "contains ':', which names a file or a search. Name the commit, and the place with --path"),
+    (re.compile(r"\^\{/"), "searches in commit messages. Name the commit"),
+    (re.compile(r"@\{-"), "depends on earlier checkouts. Name the branch"),
     (re.compile(r"[\s?*\[\\]"), "contains a blank or one of ? * [ \\"),
 )
 _HIDDEN = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
@@ -61,7 +61,7 @@ def checked_root(path: str) -> str:
     """A place inside a tree without slashes at its ends, empty for the whole tree. Raises `RefusedNameError`."""
     parts = [part for part in path.split("/") if part not in ("", ".")]
     if path.startswith("/") and parts:
-        raise RefusedNameError("is absolute; give it relative to the top of the repository")
+        raise RefusedNameError("is absolute. Give the path relative to the top of the repository")
     if ".." in parts:
         raise RefusedNameError("contains '..': it cannot leave the repository")
     if len(path) > MAX_PATH_CHARACTERS:

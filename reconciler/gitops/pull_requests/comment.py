@@ -18,7 +18,7 @@ from reconciler.rendering.printers.markdown.document import GITHUB_LIMIT, length
 
 _STAMP = re.compile(r"<!-- reconciler-stamp digest=(\S+) head=(\S*)(?: base=([0-9a-f]*))? order=(\d{1,18}) -->")
 _MOST_FOOT = 1000
-_TOO_LONG = "\n\n<sub>This comment was too long and ends here; the preview in the log of the job is whole.</sub>\n"
+_TOO_LONG = "\n\n<sub>This comment was too long and ends here. The log of the job has the whole preview.</sub>\n"
 MOST_AHEAD = 10**12
 """How far beyond ours the order of a comment may be. Another workflow may write with the same login and any claim. So an order
 from the far future, 10^9 runs of the host from now, does not count."""

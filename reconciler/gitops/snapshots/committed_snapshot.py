@@ -30,7 +30,7 @@ def documents(repository: Repository, entries: Sequence[Entry], where: str) -> d
     """
     files = [entry for entry in entries if entry.mode in FILES and entry.path.removesuffix(_GZIPPED).endswith(SUFFIXES)]
     if len(files) > MOST_FILES:
-        raise RepositoryError(f"{where} has {len(files)} files; a snapshot has at most {MOST_FILES}")
+        raise RepositoryError(f"{where} has {len(files)} files, and a snapshot may have {MOST_FILES}")
     return dict(_contents(repository, files))
 
 
@@ -139,7 +139,7 @@ def committed_files(repository: Repository, commit: str, path: str) -> dict[str,
     """
     place = _place(repository, commit, _root(path))
     if place is None:
-        raise RepositoryError(f"cannot find {path!r} at {commit[:12]}: a snapshot counts once it is merged")
+        raise RepositoryError(f"cannot find {path!r} at {commit[:12]}: a snapshot is used once it is merged")
     where = f"{place.path} at {commit[:12]}"
     if place.is_tree:
         entries = tree_listing(repository, place.object_id, deep=True)
@@ -168,7 +168,7 @@ def _root(path: str) -> str:
     except RefusedNameError as error:
         raise RepositoryError(f"the place {path!r} {error}") from None
     if not root:
-        raise RepositoryError("put the snapshot in a directory of its own, not at the top of the repository")
+        raise RepositoryError("put the snapshot in its own directory, not at the top of the repository")
     return root
 
 

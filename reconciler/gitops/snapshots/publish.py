@@ -178,8 +178,8 @@ class SnapshotBranch:
                     return Published(ref=self._ref, commit=commit, before=before, stored_bytes=stored)
         raise PublishError(
             PublishCode.MOVED,
-            f"somebody else moved {self._ref} at {self._remote.url} {_ATTEMPTS} times while it was written; "
-            "try again, or give each cluster a branch of its own",
+            f"somebody else moved {self._ref} at {self._remote.url} {_ATTEMPTS} times during the write. "
+            "Try again, or give each cluster its own branch",
         )
 
     def _whole(self, work: "_Work", before: str, place: str, tree: str) -> str:
@@ -280,7 +280,7 @@ class _Work:
         words = git_words(f"{refused.rpartition(chr(9))[2]} {printed.err}")
         raise PublishError(
             PublishCode.REFUSED,
-            f"{self._remote.url} refuses {ref} (git says: {words}); the branch must allow forced pushes of this user",
+            f"{self._remote.url} refuses {ref} (git says: {words}). The branch must allow forced pushes of this user",
         )
 
     def git(self, *arguments: str, given: bytes = b"", environment: Mapping[str, str] | None = None) -> str:

@@ -55,7 +55,7 @@ def accepted(
     if before is not None and _groups(before) and not _groups(policy) and not allow_no_groups:
         raise failed(
             FaultCode.NO_GROUPS,
-            f"no NodeGroup and no discovery is left; there {_were(before)}",
+            f"no NodeGroup and no discovery is left. There {_were(before)}",
             "to release all groups, allow it with --allow-no-groups",
             fetched.revision,
         )
@@ -98,7 +98,7 @@ def _chosen(tree: PolicyTree, name: str | None, revision: str) -> PolicySet:
         if entry.policy.name == name:
             return entry
     if not tree.sets and tree.for_many:
-        message = f"no NodeGroupPolicy of {short_revision(revision)} counts in this cluster"
+        message = f"no NodeGroupPolicy of {short_revision(revision)} applies in this cluster"
         raise failed(FaultCode.NO_POLICY, message, "check --cluster-name, and spec.clusters of the policies", revision)
     if not tree.sets:
         message = f"no NodeGroupPolicy in {count(tree.files, 'policy file')} of {short_revision(revision)}"
@@ -196,5 +196,5 @@ class CommitApprovals:
         try:
             verified(self._git_dir, commit, self._signers, seen_seconds, self._executable)
         except SourceError as error:
-            return Approvals(refused=(*refused, f"the approval of commit {commit[:12]} does not count: {error.fault.sentence}"))
+            return Approvals(refused=(*refused, f"the approval of commit {commit[:12]} is invalid: {error.fault.sentence}"))
         return Approvals(counted=counted, refused=refused)

@@ -1,4 +1,4 @@
-"""One tree for many clusters, read once for all of them: which policies count where, and the tree as one cluster has it."""
+"""One tree for many clusters, read once for all of them: which policies apply where, and the tree as one cluster has it."""
 
 import threading
 from collections.abc import Callable, Mapping

@@ -61,7 +61,7 @@ class FluxSource:
     ) -> None:  # fmt: skip
         """`path` is the place of the policies in the artifact, a checked relative path. Raises `ValueError`."""
         if kind not in KINDS:
-            raise ValueError(f"unknown kind of Flux source {kind}; use one of {', '.join(KINDS)}")
+            raise ValueError(f"unknown kind of Flux source {kind}. Use one of {', '.join(KINDS)}")
         if not _NAME.fullmatch(namespace) or not _NAME.fullmatch(name):
             raise ValueError("write a Flux source as NAMESPACE/NAME")
         self._api = api

@@ -66,7 +66,7 @@ def choose(kubeconfig: str | None, context: str | None, environment: Mapping[str
             return Choice(server="in-cluster")
         else:
             raise ConnectionConfigError(
-                f"no cluster is configured: --kubeconfig and KUBECONFIG are not set, {_DEFAULT_FILE} does not exist, "
+                f"no cluster configured: --kubeconfig and KUBECONFIG are not set, {_DEFAULT_FILE} does not exist, "
                 "and this process is not in a pod with a service account"
             )
     return _in_files([part for part in listed.split(os.pathsep) if part], context)
@@ -91,9 +91,9 @@ def _in_files(paths: list[str], context: str | None) -> Choice:
     names = ", ".join(sorted(contexts)) or "none"
     name = context or current
     if not name:
-        raise ConnectionConfigError(f"kubeconfig {files}: no current-context is set; choose one of: {names}")
+        raise ConnectionConfigError(f"kubeconfig {files}: no current-context is set. Choose one of: {names}")
     if name not in contexts:
-        raise ConnectionConfigError(f'kubeconfig {files}: unknown context "{name}"; choose one of: {names}')
+        raise ConnectionConfigError(f'kubeconfig {files}: unknown context "{name}". Choose one of: {names}')
     cluster, user = str(contexts[name].get("cluster", "")), str(contexts[name].get("user", ""))
     if not clusters.get(cluster, {}).get("server"):
         raise ConnectionConfigError(f'kubeconfig {files}: context "{name}" names cluster "{cluster}", which has no server')

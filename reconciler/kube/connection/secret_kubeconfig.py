@@ -118,7 +118,7 @@ def read_secret(body: bytes) -> SecretKubeconfig:
 def read_kubeconfig(content: bytes) -> SecretKubeconfig:
     """The current context of a kubeconfig. Raises `ConnectionConfigError`, without any of its content."""
     if len(content) > LARGEST_BYTES:
-        raise ConnectionConfigError(f"the kubeconfig has {len(content)} bytes; the limit is {LARGEST_BYTES}")
+        raise ConnectionConfigError(f"the kubeconfig has {len(content)} bytes, more than the limit of {LARGEST_BYTES}")
     try:
         config = decode(next(iter(json_parts(content, _BOUNDS)), b""), _Config)
     except (YamlError, msgspec.DecodeError, ValueError, RecursionError):

@@ -412,7 +412,7 @@ def _read(text: CustomText, reader: Callable[[Node, Source, Findings], Draft[D]]
 
 
 def _custom_reader_unreadable(text: CustomText, why: str) -> Problem:
-    hint = "write another version; if this one should be readable, please report it"
+    hint = "use another apiVersion. If this version should be readable, please report it"
     return Problem(place=Place(text.name, 0, 0), code="Unreadable", message=f"cannot read it: {why}", hint=hint)
 
 

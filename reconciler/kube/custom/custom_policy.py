@@ -339,7 +339,7 @@ class _Judging:
 
     def _blamed(self, title: str, problem: Problem) -> Problem:
         (own,) = self._placed((problem,))
-        related = ((own.place, "what it does not fit"), *own.related)
+        related = ((own.place, "the other document"), *own.related)
         return msgspec.structs.replace(own, place=Place(title, 0, 0), related=related)
 
     def _rank(self, title: str) -> int:
@@ -394,10 +394,10 @@ class _Judging:
             if kept is not None and _refusal(kept, document, self.own_namespace) is not None:
                 earlier = None
             if earlier is not None and title not in self.never_good:
-                held[title] = Held(reason=f"{first.message}; the last good version stays in force", path=first.place.path)
+                held[title] = Held(reason=f"{first.message}. The last good version stays in force", path=first.place.path)
                 groups.append(earlier)
             elif draft is not None and names_target(draft):
-                held[title] = Held(reason=f"{first.message}; it never was valid", path=first.place.path, never_good=True)
+                held[title] = Held(reason=f"{first.message}. It has never been valid", path=first.place.path, never_good=True)
                 groups.append(self.known[title])
         return InForce(policy=policy, groups=tuple(sorted(groups, key=attrgetter("name"))), held=held)
 

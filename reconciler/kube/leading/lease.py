@@ -160,16 +160,16 @@ class LeaderLease:
         """Raises `NotLeaderError` unless we lead now: for `Api.write`, right before sending."""
         claim = self._claim
         if claim is None:
-            raise NotLeaderError(f"{self.identity} does not lead; {self.holder or 'nobody'} does")
+            raise NotLeaderError(f"{self.identity} does not lead, and {self.holder or 'nobody'} does")
         age = self._age_seconds(claim)
         if age > self._timing.renew_deadline_seconds:
             raise NotLeaderError(
-                f"the lease was renewed {age:.1f} s ago; {self._timing.renew_deadline_seconds} s are allowed: "
+                f"the lease was renewed {age:.1f} s ago, and {self._timing.renew_deadline_seconds} s are allowed: "
                 "another instance may lead by now"
             )
         bound = getattr(self._bound, "term", None)
         if bound is not None and bound != claim.term:
-            raise NotLeaderError("this was decided before the lease was lost; the instance leads again, and decides again")
+            raise NotLeaderError("this was decided before the lease was lost. The instance leads again, and decides again")
 
     def run(self) -> None:
         """Claim and renew until the pace stops, then release the lease."""

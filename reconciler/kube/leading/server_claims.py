@@ -66,10 +66,10 @@ class ServerClaims:
             if not there or holder in there:
                 return (
                     f"its kubeconfig leads to the API server of Cluster {holder}, as ConfigMap {self._namespace}/{name} says: "
-                    "one of the two is decided; correct the Secret, or delete the Cluster that is not needed"
+                    "the reconciler decides for only one of them. Correct the Secret, or delete the Cluster that is not needed"
                 )
             self._forget(name, found)
-        return f"ConfigMap {self._namespace}/{name} changes all the time: nobody knows whose API server it is"
+        return f"ConfigMap {self._namespace}/{name} changes all the time, so the owner of the API server is unknown"
 
     def _read(self, name: str) -> _Item | None:
         try:

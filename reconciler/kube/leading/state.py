@@ -108,7 +108,7 @@ class StateObject:
         packed = zlib.compress(content, 6)
         for size, most in ((len(packed), LARGEST_BYTES), (len(content), LARGEST_CONTENT_BYTES)):
             if size > most:
-                raise StateUnavailableError(f"{part} has {size} bytes; the limit is {most}")
+                raise StateUnavailableError(f"{part} has {size} bytes, more than the limit of {most}")
         try:
             chunks = [] if len(packed) <= INLINE_BYTES else self._write_chunks(packed)
             self._write_index(part, packed, _Part(digest=digest, size_bytes=len(content), chunks=chunks))
@@ -123,7 +123,7 @@ class StateObject:
         return True
 
     def _overtaken(self) -> StateUnavailableError:
-        message = "somebody else has written it since it was read; the loop reads it again before it does anything"
+        message = "somebody else has changed it since. The loop reads it again first"
         return StateUnavailableError(f"ConfigMap {self._namespace}/{self.name}: {message}")
 
     def _entry(self, part: str) -> _Part | None:
@@ -137,8 +137,8 @@ class StateObject:
         data = index.data or {}
         if data.get("format", str(FORMAT)) != str(FORMAT):
             raise StateUnavailableError(
-                f"ConfigMap {self._namespace}/{self.name} has format {data['format']}, which another version wrote; "
-                f"this version reads {FORMAT}"
+                f"ConfigMap {self._namespace}/{self.name} has format {data['format']}, which another version wrote. "
+                f"This version reads {FORMAT}"
             )
         if part not in data:
             return None
@@ -150,14 +150,14 @@ class StateObject:
             return cached[1]
         try:
             if not 0 <= entry.size_bytes <= LARGEST_CONTENT_BYTES:
-                raise ValueError(f"its entry says {entry.size_bytes} bytes; the limit is {LARGEST_CONTENT_BYTES}")
+                raise ValueError(f"its entry says {entry.size_bytes} bytes, more than the limit of {LARGEST_CONTENT_BYTES}")
             packed = self._packed(index, part, entry)
             unpacking = zlib.decompressobj()
             content = unpacking.decompress(packed, entry.size_bytes + 1)
         except (ValueError, zlib.error) as error:
             raise self._damaged(part, str(error)) from None
         if _digest(content) != entry.digest:
-            raise self._damaged(part, "its content differs from what was written")
+            raise self._damaged(part, "its content differs from the written content")
         self._bytes[part] = (entry.digest, content)
         return content
 
@@ -165,7 +165,7 @@ class StateObject:
         if not entry.chunks:
             return base64.b64decode((index.binary_data or {}).get(_packed_key(part), ""), validate=True)
         if len(entry.chunks) > _MOST_CHUNKS:
-            raise ValueError(f"its entry names {len(entry.chunks)} chunks; the limit is {_MOST_CHUNKS}")
+            raise ValueError(f"its entry names {len(entry.chunks)} chunks, more than the limit of {_MOST_CHUNKS}")
         parts = []
         for name in entry.chunks:
             chunk = self._get(name)

@@ -70,8 +70,8 @@ class TargetHolders:
             return ""
         whose = f"cluster {holder}" if holder else "another cluster"
         return (
-            f"{whose} has {target}, as ConfigMap {self._namespace}/{name} says: nothing is written; "
-            "it holds until the loop of that cluster releases the target, or a person deletes the ConfigMap"
+            f"{whose} has {target}, as ConfigMap {self._namespace}/{name} says: nothing is written. "
+            "The group is held until the loop of that cluster releases the target, or a person deletes the ConfigMap"
         )
 
     def give_back(self, uid: str) -> None:

@@ -411,7 +411,10 @@ class Reflector:
         with self._lock:
             self._version, self._last = "", None
             if not self._renewing:
-                self._phase, self._message = Phase.WAITING, "the known version is too old to continue from; it is read again"
+                self._phase, self._message = (
+                    Phase.WAITING,
+                    "the known version is too old to continue from, so the list is read again",
+                )
 
     def _round(self) -> Steps:
         """One connection, or one paged list."""

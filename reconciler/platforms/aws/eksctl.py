@@ -44,7 +44,7 @@ _REASONS = {
     **dict.fromkeys(_CLUSTER_KEYS, _OF_THE_CLUSTER),
     **{f"{kind}[].{key}": _OF_THE_NODES for kind in _LISTS for key in _NODE_KEYS},
     **{f"{kind}[].{key}": _OF_THE_GROUP for kind in _LISTS for key in _GROUP_KEYS},
-    **{f"{kind}[].desiredCapacity": "pods decide the size; a group keeps its current size at the start" for kind in _LISTS},
+    **{f"{kind}[].desiredCapacity": "pods decide the size, and a group begins with its current size" for kind in _LISTS},
     **{f"{kind}[].spot": "add a tier for spot nodes above the on-demand tier" for kind in _LISTS},
     **{f"{kind}[].maxInstanceLifetime": "the loop does not replace nodes because of their age" for kind in _LISTS},
     "fargateProfiles": "pods on Fargate need no node group",
@@ -74,7 +74,7 @@ def cluster_config(item: Mapping[str, Any], place: Callable[[], str]) -> Fragmen
                     part.leftover("name", "cannot discover the node group: set its name, and metadata.name of the cluster")
                 )
             by = " and ".join(f"{key}={value}" for key, value in pair.items())
-            missing = f"the name of its Auto Scaling group is not in the file; the group has the tags {by}"
+            missing = f"the name of its Auto Scaling group is not in the file. The group has the tags {by}"
             target = {"aws": {"region": region}}
             own = tuple(_pieces(part, left))
             groups.append(TargetlessGroup(name=name or kind, missing=missing, target=target, pieces=own))

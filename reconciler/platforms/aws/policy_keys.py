@@ -45,7 +45,7 @@ KEYS = PolicyKeys(
             Field(
                 yaml_key="tags",
                 kind=Kind.STRING_MAP,
-                description='With these tags; an empty value ("") matches any.',
+                description='With these tags. An empty value ("") matches any.',
                 examples=("k8s.io/cluster-autoscaler/prod: owned",),
                 required=True,
                 minimum=1,

@@ -30,7 +30,7 @@ KEYS = PolicyKeys(
     discovery=Field(
         yaml_key="clusterAPI",
         kind=Kind.OBJECT,
-        description="Cluster API objects that have both size annotations; {} takes all of them.",
+        description="Cluster API objects that have both size annotations. {} takes all of them.",
         cluster_autoscaler="--node-group-auto-discovery=clusterapi:namespace=…,clusterName=…",
         constants=(("provider", "clusterAPI"),),
         children=(

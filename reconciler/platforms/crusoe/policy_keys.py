@@ -24,7 +24,7 @@ KEYS = PolicyKeys(
             Field(
                 yaml_key="nodeLabels",
                 kind=Kind.STRING_MAP,
-                description='With these labels on their nodes; an empty value ("") matches any.',
+                description='With these labels on their nodes. An empty value ("") matches any.',
                 examples=("team: training",),
                 attribute="tags",
             ),

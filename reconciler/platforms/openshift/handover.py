@@ -20,8 +20,8 @@ from reconciler.policy.documents import Mode
 _TAINTS = ("ToBeDeletedByClusterAutoscaler", "DeletionCandidateOfClusterAutoscaler")
 _AUTOSCALER = "MachineAutoscaler "
 _ALL = (
-    "all sets at once: oc scale deployment/cluster-autoscaler-default -n openshift-machine-api --replicas=0 (do not delete "
-    "the Deployment: the operator recreates it); or delete the ClusterAutoscaler `default`",
+    "all sets together: oc scale deployment/cluster-autoscaler-default -n openshift-machine-api --replicas=0 (do not delete "
+    "the Deployment, which the operator recreates). Alternatively, delete the ClusterAutoscaler `default`",
 )
 
 
@@ -133,7 +133,7 @@ def _unscaled(case: HandoverCase) -> Step:
     else:
         lines, evidence = (), "no MachineAutoscaler and no size annotations: the autoscaler skips the set"
     return Step(
-        title="delete its MachineAutoscaler; the operator removes the size annotations, and replicas stay",
+        title="delete its MachineAutoscaler: the operator removes the size annotations and keeps the replicas",
         lines=lines,
         done=not autoscaler and not sized,
         evidence=evidence,
@@ -157,7 +157,7 @@ def _left(case: HandoverCase) -> Step:
     lines = [f"oc adm taint nodes {name} {keys}" for name in tainted]
     lines += [lifts_mark(case.facts, one) for one in marked]
     return Step(
-        title="look for what a drain of the autoscaler has left; if no drain is running, undo it",
+        title="look for marks that a drain of the autoscaler has left. If no drain is running, remove them",
         lines=tuple(lines),
         done=not words,
         evidence="; ".join(words) or "no taint and no mark of the autoscaler",
@@ -169,7 +169,7 @@ def _ours(case: HandoverCase) -> Step:
     done = bool(owners) and all(owner.manager == OUR_MANAGER for owner in owners) and not case.facts.writers
     managers = ", ".join(f"{owner.manager} ({owner.operation})" for owner in owners) or "nobody"
     mode = case.group.mode if case.group is not None and case.group.mode is not None else case.policy.policy.mode
-    quiet = "; the mode is Observe, in which the loop does not write" if mode is not Mode.ENFORCE and not done else ""
+    quiet = ", but the mode is Observe, in which the loop does not write" if mode is not Mode.ENFORCE and not done else ""
     return Step(
         title="the loop adopts the set at its replicas", done=done, evidence=f"spec.replicas belongs to {managers}{quiet}"
     )

@@ -17,7 +17,7 @@ KEYS = PolicyKeys(
     discovery=Field(
         yaml_key="openshift",
         kind=Kind.OBJECT,
-        description="MachineSets that have both size annotations or a MachineAutoscaler; {} takes all of them.",
+        description="MachineSets that have both size annotations or a MachineAutoscaler. {} takes all of them.",
         constants=(("provider", "openshift"),),
         children=(
             Field(

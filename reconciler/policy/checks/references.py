@@ -114,7 +114,7 @@ def _allowed(group: Draft[NodeGroup], policy: Draft[NodeGroupPolicy], findings: 
         return
     refusal = group_refusal(policy.document.group_namespaces, "", document.namespace, target.namespace, target.name)
     if refusal is not None:
-        related = ((policy.place("spec.groupNamespaces"), "what the policy allows"),)
+        related = ((policy.place("spec.groupNamespaces"), "allowed namespaces"),)
         group.report(findings, refusal.code, refusal.path, refusal.message, refusal.hint, related=related)
 
 
@@ -133,7 +133,9 @@ def _policy(policy: Draft[NodeGroupPolicy], findings: Findings) -> None:
             message = f"{manager} is a controller that would write replicas again"
             policy.warn(findings, "AdoptsFromController", f"spec.adoptFrom[{index}]", message, _controllers()[manager])
         elif manager in _never_adopted():
-            message = f"{manager} has no effect here: the reconciler never takes over what the topology of a Cluster declares"
+            message = (
+                f"{manager} has no effect here: the reconciler never takes over replicas that the topology of a Cluster declares"
+            )
             policy.warn(findings, "AdoptHasNoEffect", f"spec.adoptFrom[{index}]", message, _never_adopted()[manager])
 
 

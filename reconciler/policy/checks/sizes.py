@@ -150,7 +150,7 @@ def _windows_against_each_other(level: Level, findings: Findings, overlaps: Over
                 f"{level.name(min_path)} {low.size.min} is above {level.name(max_path)} {high.size.max} while both windows "
                 f"are open, at {instant_text(instant)} for instance"
             )
-            hint = "change a bound, a schedule or a duration; durations are real time, even when the clock changes"
+            hint = "change a bound, a schedule or a duration. Durations are real time, even when the clock changes"
             level.draft.report(findings, "MinAboveMax", level.path(min_path), message, hint, related=related)
 
 

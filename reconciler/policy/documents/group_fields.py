@@ -18,7 +18,7 @@ MOST_NODES = 100_000
 
 
 class Mode(StrEnum):
-    """Observe writes only its own status, events, lease and state; Enforce also writes replicas."""
+    """Observe writes only its own status, events, lease and state. Enforce also writes replicas."""
 
     OBSERVE = "Observe"
     ENFORCE = "Enforce"
@@ -73,7 +73,7 @@ class Consolidation(msgspec.Struct, Generic[Missing], frozen=True, kw_only=True)
     mode: Annotated[
         Toggle | Missing,
         Key(
-            "Enabled replaces nodes. Disabled only shows in the plan what a replacement would save.",
+            "Enabled replaces nodes. Disabled only shows the saving of a replacement in the plan.",
             "Enabled",
             default="Disabled",
             loosens=Toggle.ENABLED,
@@ -127,7 +127,7 @@ class ScaleDown(msgspec.Struct, Generic[Missing], frozen=True, kw_only=True):
     unneeded_time_seconds: Annotated[
         int | Missing,
         _time(
-            "How long a node must be unneeded without interruption before it is removed. 0s removes it at once.",
+            "How long a node must be unneeded without interruption before it is removed. 0s removes it in the first plan.",
             "10m",
             "--scale-down-unneeded-time",
         ),
@@ -144,7 +144,7 @@ class ScaleDown(msgspec.Struct, Generic[Missing], frozen=True, kw_only=True):
         WithoutMachines | Missing,
         Key(
             "What happens to nodes of a MachinePool without Machines. Block keeps them. PlatformChooses drains one and "
-            "lowers the pool by one; the platform chooses the instance to remove.",
+            "lowers the pool by one. The platform chooses the instance to remove.",
             "PlatformChooses",
             default="Block",
             loosens=WithoutMachines.PLATFORM_CHOOSES,
@@ -177,7 +177,7 @@ class ScaleUp(msgspec.Struct, Generic[Missing], frozen=True, kw_only=True):
     growth: Annotated[
         Growth | Missing,
         Key(
-            "ZeroOrMax grows the group at once to its maximum, or not at all if limits or pace forbid that.",
+            "ZeroOrMax grows the group to its maximum in one step, or not at all if limits or pace forbid that.",
             "ZeroOrMax",
             default="AsNeeded",
             loosens=Growth.ZERO_OR_MAX,
@@ -308,7 +308,7 @@ class GroupFields(msgspec.Struct, frozen=True, kw_only=True):
     mode: Annotated[
         Mode | None,
         Key(
-            "Observe plans but writes nothing to the target; Enforce also writes replicas. "
+            "Observe plans but writes nothing to the target. Enforce also writes replicas. "
             "A group may only be stricter than its policy.",
             "Observe",
             loosens=Mode.ENFORCE,
@@ -370,7 +370,10 @@ class GroupFields(msgspec.Struct, frozen=True, kw_only=True):
     ] = ()
     hold: Annotated[
         Hold | None,
-        Key("The reconciler writes nothing for the group. The plan still shows what it would do.", merge=MergeRule.IN_FORCE),
+        Key(
+            "The reconciler writes nothing for the group. The plan still shows its decisions for the group.",
+            merge=MergeRule.IN_FORCE,
+        ),
     ] = None
     human_hold_time_seconds: Annotated[
         int | None,

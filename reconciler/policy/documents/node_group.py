@@ -14,7 +14,7 @@ from reconciler.policy.yaml_nodes import Place
 
 def named(example: str) -> Key:
     """The name of a document."""
-    return Key("The name; unique among NodeGroups of one policy, and among policies.", example, kind=Kind.OBJECT_NAME)
+    return Key("The name, unique among the NodeGroups of one policy and among policies.", example, kind=Kind.OBJECT_NAME)
 
 
 def policy_named(reference: Key) -> Key:
@@ -69,7 +69,7 @@ class NodeGroup(GroupFields, frozen=True, kw_only=True):
     name: Annotated[str, named("general-a")]
     namespace: Annotated[str, Key("The namespace of this object as a custom resource.", "reconciler", kind=Kind.OBJECT_NAME)] = ""
     labels: Annotated[
-        tuple[tuple[str, str], ...], Key("Labels; limits select groups by them.", "reserve: h100", kind=Kind.LABEL_MAP)
+        tuple[tuple[str, str], ...], Key("Labels, by which limits select groups.", "reserve: h100", kind=Kind.LABEL_MAP)
     ] = ()
     policy_ref: Annotated[
         str,

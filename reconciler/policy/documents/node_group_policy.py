@@ -123,7 +123,7 @@ class NodeGroupPolicy(msgspec.Struct, frozen=True, kw_only=True):
     mode: Annotated[
         Mode,
         Key(
-            "Observe writes only its own status, events, lease and state; Enforce also writes replicas.",
+            "Observe writes only its own status, events, lease and state. Enforce also writes replicas.",
             "Observe",
             "Enforce",
             before="clusters",
@@ -157,7 +157,7 @@ class NodeGroupPolicy(msgspec.Struct, frozen=True, kw_only=True):
     tiers: Annotated[
         tuple[Tier, ...],
         Key(
-            "Tiers in order of priority, highest first. A lower tier serves only what the tiers above it cannot.",
+            "Tiers in order of priority, highest first. A lower tier serves only pods that the tiers above it cannot serve.",
             list_key="name",
             item="One tier.",
             cluster_autoscaler="--expander=priority with the ConfigMap cluster-autoscaler-priority-expander",
@@ -215,8 +215,8 @@ class NodeGroupPolicy(msgspec.Struct, frozen=True, kw_only=True):
         tuple[Budget, ...],
         Key(
             "How many nodes may be leaving at the same time. The most restrictive open budget wins. An entry without reasons "
-            "covers all reasons. An entry without a schedule is always open. If omitted, Empty nodes leave all at once, other "
-            "nodes 10% at a time. So 100 nodes with pods take ten rounds of evictions; with `nodes: 1`, a hundred.",
+            "covers all reasons. An entry without a schedule is always open. If omitted, Empty nodes leave all together, other "
+            "nodes 10% at a time. So 100 nodes with pods take ten rounds of evictions. With `nodes: 1`, a hundred.",
             item="One budget.",
             cluster_autoscaler="--max-scale-down-parallelism, --max-drain-parallelism",
         ),
@@ -225,7 +225,7 @@ class NodeGroupPolicy(msgspec.Struct, frozen=True, kw_only=True):
     group_namespaces: Annotated[
         tuple[GroupNamespace, ...],
         Key(
-            "Namespaces whose NodeGroups count; all others are rejected. If omitted, all NodeGroups of a tree count. "
+            "Only NodeGroups of these namespaces are accepted. If omitted, all NodeGroups of a tree are accepted. "
             "Of custom resources, those in the reconciler's own namespace count, with any target.",
             list_key="name",
             item="One namespace.",

@@ -89,7 +89,7 @@ class DevicePartition(msgspec.Struct, frozen=True, order=True, kw_only=True):
     device_class: Annotated[
         str,
         _class(
-            "A DeviceClass that selects them. Its selectors are not evaluated for these parts; those of requests are. The "
+            "A DeviceClass that selects them. Its selectors are not evaluated for these parts. Those of requests are. The "
             "class of the device does not count here.",
             "mig.example.com",
         ),
@@ -122,7 +122,7 @@ class TemplateDevices(msgspec.Struct, frozen=True, order=True, kw_only=True):
     device_class: Annotated[
         str,
         _class(
-            "A DeviceClass that selects them. Its selectors are not evaluated for these devices; those of requests are.",
+            "A DeviceClass that selects them. Its selectors are not evaluated for these devices. Those of requests are.",
             "gpu.example.com",
         ),
     ] = ""
@@ -190,7 +190,7 @@ class Template(msgspec.Struct, frozen=True, kw_only=True):
     labels: Annotated[
         tuple[tuple[str, str], ...],
         Key(
-            "The labels of one node; kubernetes.io/hostname is implied.",
+            "The labels of one node. The label kubernetes.io/hostname is implied.",
             "topology.kubernetes.io/zone: a",
             kind=Kind.LABEL_MAP,
             merge=MergeRule.KEYS,

@@ -177,7 +177,7 @@ def _judge(manifest: ManifestObject, sets: tuple[PolicySet, ...], findings: Find
         spot_of_entry(key, value),
         f"{manifest.kind} {manifest.title} declares replicas {shown(value)}, and {claim.who} decides them: "
         "every sync would write it",
-        f"{_deletion(value, manifest, claim)}; or let Argo CD leave it alone with ignoreDifferences: [{ignored}] and "
+        f"{_deletion(value, manifest, claim)}. Alternatively, let Argo CD ignore it with ignoreDifferences: [{ignored}] and "
         "syncOptions: [RespectIgnoreDifferences=true]",
         related=((claim.place, f"{claim.who} is written here"),),
     )
@@ -214,7 +214,7 @@ def _made_by(size: ParentSize, group: NodeGroup) -> bool:
 def _deletion(value: Node, manifest: ManifestObject, claim: _Claim) -> str:
     """How to delete the line, and what the server then makes of its value."""
     if manifest.platform.unset:
-        return f"{manifest.platform.unset}; then delete this line"
+        return f"{manifest.platform.unset}. Then delete this line"
     missing = [name for name in manifest.sizes if name not in manifest.annotations]
     before = integer(value)
     if missing:
@@ -243,7 +243,7 @@ def _judge_unset(
         spot_of_entry(*pair),
         f"{what} leaves replicas out without both size annotations, and {claim.who} decides them: the commit that drops them "
         "makes them 1, whatever runs",
-        f"in the same commit add {_added(missing, claim.bounds, manifest)}: with both the webhook keeps what is there, "
+        f"in the same commit add {_added(missing, claim.bounds, manifest)}: with both, the webhook keeps the current size "
         "within them",
         severity=Severity.WARNING,
         related=((claim.place, f"{claim.who} is written here"),),
@@ -288,8 +288,8 @@ def _topology_hint(value: Node, annotations: Mapping[str, str], claim: _Claim | 
             hint += f", with them {unset_words(before, *bounds)}"
     if claim is not None and claim.group:
         hint += (
-            f"; or, to leave them to the topology, first remove {claim.who} from the policy (its target keeps its size), "
-            "then declare here exactly the replicas that run"
+            f". To leave them to the topology instead, first remove {claim.who} from the policy, which keeps its size. "
+            "Then declare here exactly the replicas that run"
         )
     return hint
 

@@ -150,7 +150,7 @@ TREE_CODES: Mapping[str, str] = {
 
 CLUSTER_CODES: Mapping[str, str] = {
     "LabelsNotRead": "A cluster that documents select by labels has a Cluster object that was read.",
-    "OtherCluster": "Discovery finds targets of the cluster in which its policy counts.",
+    "OtherCluster": "Discovery finds targets of the cluster in which its policy applies.",
 }
 """Problems of a tree for many clusters that only one of these clusters shows."""
 
@@ -269,7 +269,7 @@ class Findings:
             if count > MAX_PROBLEMS_PER_FILE:
                 return
             code, severity, related, hint = "TooManyProblems", Severity.ERROR, (), "fix those above and run it again"
-            message = f"more than {MAX_PROBLEMS_PER_FILE} problems in this file; the rest are not listed"
+            message = f"more than {MAX_PROBLEMS_PER_FILE} problems in this file. The rest are not listed"
         problem = Problem(
             place=place,
             code=code,

@@ -12,7 +12,7 @@ _TAINT = re.compile(r"(?P<key>[\w./-]+)(?:=(?P<value>[\w.-]*))?:(?P<effect>NoSch
 _WORD = re.compile(r"[\w.-]{1,63}")
 _ELSEWHERE = {
     ("NodeGroupPolicy", "priority"): "the order of the tiers is the priority: the first tier comes first",
-    ("NodeGroup", "priority"): "set tier to the name of a tier; the order of the policy's tiers is the priority",
+    ("NodeGroup", "priority"): "set tier to the name of a tier. The order of the tiers in the policy is their priority",
 }
 
 

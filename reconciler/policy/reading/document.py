@@ -92,7 +92,7 @@ class Reading:
             self.fault("WrongType", node, path, f"a key must be a text, not {described(node)}")
             return None
         if node.plain and node.text == MERGE_KEY:
-            hint = "write the keys out; several groups share values through tiers and spec.defaults"
+            hint = "write the keys out. Several groups share values through tiers and spec.defaults"
             self.fault("MergeKey", node, join(path, MERGE_KEY), "merge keys (<<) are not supported", hint)
             return None
         return node.text

@@ -147,7 +147,7 @@ def classify(node: Node, source: Source, findings: Findings) -> Identity:
             example = API_VERSION if key == "apiVersion" else " or ".join(known.kind for known in document_kinds())
             spot = spot_of(value) if value is not None else spot_of(node.pairs[0][0]) if node.pairs else spot_of(node)
             what = "is missing" if value is None else f"must be a text, not {described(value)}"
-            message = f"{key} {what}; it says what this document is"
+            message = f"{key} {what}. It is the kind of the document"
             problem = source.problem("NoKind", spot, message, f"write {key}: {example}")
             unsaid = _text(version) is None and _text(kind) is None
             ours = nearly_ours(_text(version), _text(kind)) or says_our_group(node)

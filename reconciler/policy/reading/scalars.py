@@ -243,7 +243,9 @@ def _duration(record: Recorder, field: Field, node: Node, path: str) -> int | No
 def _money(record: Recorder, field: Field, node: Node, path: str) -> str | None:
     if isinstance(node, Scalar) and look_of(node) in (Look.FLOAT, Look.INTEGER):
         hint = quoted(node)
-        record.fault("FloatValue", node, path, f"{name_of(path)} is the number {cut(node.text)}; money is a decimal string", hint)
+        record.fault(
+            "FloatValue", node, path, f"{name_of(path)} is the number {cut(node.text)}, but money is a decimal string", hint
+        )
         return None
     text = text_of(record, field, node, path)
     if text is None:

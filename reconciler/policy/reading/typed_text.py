@@ -20,6 +20,7 @@ from reconciler.values.decoding import convert
 from reconciler.values.duration import DurationError, parse_duration
 from reconciler.values.money import MoneyError, parse_money
 from reconciler.values.shown_text import shown
+from reconciler.values.two_sentences import two_sentences
 
 T = TypeVar("T", bound=msgspec.Struct)
 
@@ -170,17 +171,17 @@ def _written(kind: type, value: object) -> object:
     try:
         if kind is Span:
             if not isinstance(value, str):
-                raise ValueError(f"invalid duration {value!r}; write it like 90s, 10m or 1h30m")
+                raise ValueError(f"invalid duration {value!r}. Write it like 90s, 10m or 1h30m")
             return Span(parse_duration(value))
         if kind is Amount:
             if not isinstance(value, str):
-                raise ValueError(f'invalid amount of money {value!r}; write it in quotes, like "0.768"')
+                raise ValueError(f'invalid amount of money {value!r}. Write it in quotes, like "0.768"')
             return Amount(parse_money(value))
         if kind is NumberRange:
             return _range(value)
         return Quantity(parse_amount(str(value), milli=True))
     except (DurationError, MoneyError, QuantityError) as error:
-        raise ValueError(f"{error}; {error.hint}" if error.hint else str(error)) from None
+        raise ValueError(two_sentences(str(error), error.hint)) from None
 
 
 def _range(value: object) -> NumberRange:
@@ -189,10 +190,10 @@ def _range(value: object) -> NumberRange:
     match = _RANGE.fullmatch(value) if isinstance(value, str) else None
     if match is None or match[0] == "..":
         text = shown(value) if isinstance(value, str) else str(value)
-        raise ValueError(f"invalid number or range {text}; write 9, 7..10, 7.. or ..10")
+        raise ValueError(f"invalid number or range {text}. Write 9, 7..10, 7.. or ..10")
     least, most = (None if part is None else int(part) for part in match.groups())
     if least is not None and most is not None and least > most:
-        raise ValueError(f"the range {value} is empty; write the smaller number first")
+        raise ValueError(f"the range {value} is empty. Write the smaller number first")
     return NumberRange(least, most)
 
 

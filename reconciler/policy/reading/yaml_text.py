@@ -36,7 +36,7 @@ _WORDS: tuple[tuple[str, str, str], ...] = (
     ("unknown escape character", "an unknown escape in double quotes", r"write \\ for a backslash, or use single quotes"),
     ("undefined tag handle", "an unknown tag", "a policy is plain data: remove the tag"),
     ("incompatible YAML document", "an unsupported YAML version", "remove the %YAML line"),
-    ("block sequence entries are not allowed", "a list cannot start here", "put '- ' on a line of its own"),
+    ("block sequence entries are not allowed", "a list cannot start here", "put '- ' on its own line"),
     ("block mapping", "a mapping cannot start here", "align the key with its siblings"),
 )
 _START = "cannot start any token"
@@ -58,7 +58,7 @@ def describe_fault(error: yaml.YAMLError, source: Source) -> tuple[str, Spot, st
     at = source.line(spot.line)[spot.column - 1 : spot.column]
     if _START in problem:
         if at == "\t":
-            return "Tab", spot, "a tab starts this line; YAML is indented with spaces", "replace tabs by spaces"
+            return "Tab", spot, "a tab starts this line, but YAML is indented with spaces", "replace tabs by spaces"
         return "Syntax", spot, f"a value cannot start with {at!r}", "quote the value"
     for part, sentence, hint in _WORDS:
         if part in problem:

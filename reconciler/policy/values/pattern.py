@@ -54,7 +54,7 @@ def check_pattern(text: str) -> None:
         match = _NOT_LINEAR.search(text)
         raise PatternError(
             "CostlyRegex", f"the pattern cannot be matched in bounded time: {reason}", match.start() if match else 0,
-            "no look-around, back references or long repeats; write the text out, or several patterns",
+            "look-around, back references and long repeats are not supported. Write the text out, or several patterns",
         ) from error  # fmt: skip
 
 

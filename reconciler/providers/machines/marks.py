@@ -39,7 +39,9 @@ class PlatformHearing:
         """Why replicas may not be lowered yet, whatever is marked."""
         if self._reconnecting_seconds() <= 0:
             return None
-        message = f"{target}: the API server was away; replicas wait until the platform's controllers see our marks again"
+        message = (
+            f"{target}: the API server was away. Replicas wait until the platform's controllers see the reconciler's marks again"
+        )
         return WriteResult(code=WriteCode.UNAVAILABLE, message=message)
 
     def wait(self) -> None:

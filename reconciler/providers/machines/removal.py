@@ -43,6 +43,7 @@ from reconciler.providers.machines.marks import MachineMarks, PlatformHearing
 from reconciler.providers.machines.targets import MachineReading, MachineTargets, Reading, RecentMachines, SharedReadings
 from reconciler.providers.marks import DeleteMark, emptied_by
 from reconciler.providers.ownership_guard import not_ours, objection
+from reconciler.values.two_sentences import two_sentences
 
 # Why a chosen machine may not be removed now, one rule per function. None: nothing is against it.
 
@@ -302,7 +303,7 @@ class MachineRemovals:
             replicas = facts.replicas or 0
             if current.deleting or not _passed_over(reading, current, living):
                 return TargetRemoval(state=RemovalState.FINISHED, replicas=replicas, generation=facts.generation)
-            message = f"{facts.ref} was lowered to {replicas} for Machine {one.machine}; the platform took another one instead"
+            message = f"{facts.ref} was lowered to {replicas} for Machine {one.machine}. The platform took another one instead"
             return self._give_up(facts.ref, one.machine, WriteResult(code=WriteCode.PASSED_OVER, message=message))
         gone = unfit(current, one.machine, one.node)
         if gone is not None:
@@ -329,7 +330,7 @@ class MachineRemovals:
             # The mark must go before the taint: without the taint, this process would not look for the mark.
             return _waiting(unmarked)
         if unmarked.message:
-            why = msgspec.structs.replace(why, message=f"{why.message}; {unmarked.message}")
+            why = msgspec.structs.replace(why, message=two_sentences(why.message, unmarked.message))
         return _failed(why)
 
     def marked_by(self, target: TargetRef, machine: str) -> str:

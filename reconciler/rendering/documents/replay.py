@@ -72,7 +72,7 @@ def figure_lines(replay: Replay) -> tuple[FigureLine, ...]:
         _tenths(sides, "node hours", lambda side: side.node_seconds, 3600),
         _money(sides, "cost", lambda side: side.cost, currency),
         _tenths(sides, "pod minutes lost by evictions", lambda side: side.lost_pod_seconds, 60),
-        _money(sides, "cost of what was lost", lambda side: side.lost_cost, currency),
+        _money(sides, "cost of lost work", lambda side: side.lost_cost, currency),
         _counts(sides, FIRST_OF_WHAT_WAS_DONE, lambda side: side.lead_grown_nodes),
         _counts(sides, "nodes when the figures begin", lambda side: side.start_nodes),
         _counts(sides, "peak nodes", lambda side: side.peak_nodes),
@@ -113,7 +113,7 @@ def note_words(replay: Replay) -> tuple[Sentence, ...]:
             notes.append((Foreign(name), ": held all the time: ", *names_listed(side.held_groups, NAMES_SHOWN)))
         if side.groups_without_template:
             names = names_listed(side.groups_without_template, NAMES_SHOWN)
-            notes.append((Foreign(name), ": nothing says what a new node offers: ", *names))
+            notes.append((Foreign(name), ": the capacity of a new node is unknown: ", *names))
     without = sorted({target for side in replay.sides for target in side.unpriced})
     return (*notes, *((("without a price, so not in the cost: ", *names_listed(without, 0)),) if without else ()))
 

@@ -61,7 +61,7 @@ def _blocks(rollout: Rollout, fold: Fold) -> Iterator[Block]:
         yield _section("Nodes that cannot be drained", [_kept_line(node) for node in rollout.kept], "node", fold)
     bounds = [Difference(OTHERWISE, f"at most {bound.nodes}: {_said(bound.reason)}") for bound in rollout.bounds]
     if rollout.at_once:
-        yield Section("How many at once", None, tuple(bounds), "bound", (Paragraph((_at_once(rollout),)),), opened=True)
+        yield Section("How many at a time", None, tuple(bounds), "bound", (Paragraph((_at_once(rollout),)),), opened=True)
     if rollout.budgets:
         lines = [
             f"{one.budget} allows {count_text(one.allowed, 'eviction')} now and covers {count_text(one.pods, 'pod')} "
@@ -122,7 +122,7 @@ def _waves(rollout: Rollout, fold: Fold) -> Table:
 def _wave_row(number: int, wave: Wave, fold: Fold) -> tuple[str, ...]:
     drained = Foreign(listed(wave.nodes, fold.names))
     if wave.waits_for:
-        drained = Foreign(f"{drained}; others wait for {listed(wave.waits_for, fold.names)}")
+        drained = Foreign(f"{drained}. The others wait for {listed(wave.waits_for, fold.names)}")
     return str(number), str(wave.adds), str(wave.pods), str(wave.to_new), duration_text(wave.seconds), drained
 
 

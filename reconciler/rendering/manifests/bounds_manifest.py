@@ -45,7 +45,7 @@ def person_tools() -> dict[str, str]:
 def left_out(bounds: AdmissionBounds) -> tuple[str, ...]:
     """A sentence for every target that has no bound, and may not be resized therefore."""
     unbounded = (
-        f"{group.target} (group {group.name}) has no maximum, so that no range can be given: it may not be resized; size.max "
+        f"{group.target} (group {group.name}) has no maximum, so there is no range and it may not be resized. Set size.max: it "
         "says how large it may be"
         for group in bounds.unbounded
     )
@@ -60,8 +60,8 @@ def left_out(bounds: AdmissionBounds) -> tuple[str, ...]:
 def bounds_manifest(bounds: AdmissionBounds, namespace: str) -> str:
     """YAML, one key per line, ends with a newline."""
     lines = comment(
-        f"Rendered by `reconciler bounds` from policy {bounds.policy}: change the policy and render again. Whoever installs "
-        "the reconciler applies this over the empty one; the reconciler's own account may not."
+        f"Rendered by `reconciler bounds` from policy {bounds.policy}: change the policy and render again. The person who "
+        "installs the reconciler applies this over the empty one. The reconciler's own account may not do that."
     )
     lines += ["apiVersion: v1", "kind: ConfigMap", "metadata:", f"  name: {BOUNDS_NAME}", f"  namespace: {namespace}"]
     lines += ["  labels: {app.kubernetes.io/part-of: nodegroup-reconciler}", "data:"]

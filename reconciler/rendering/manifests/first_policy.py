@@ -56,17 +56,17 @@ def _left_out(targets: frozenset[TargetRef]) -> list[str]:
 
 def _policy(world: World, name: str, foreign: list[str]) -> list[str]:
     lines = [
-        *comment(f"First policy of cluster {world.name or name}, from what was there. `reconciler plan` shows what it would do."),
+        *comment(f"First policy of cluster {world.name or name}, from the existing objects. `reconciler plan` shows its effect."),
         f"apiVersion: {API_VERSION}",
         "kind: NodeGroupPolicy",
         f"metadata: {{name: {flow(name)}}}",
         "spec:",
-        "  mode: Observe  # nothing is written; Enforce once the plan says what you want",
+        "  mode: Observe  # nothing is written; set Enforce once you agree with the plan",
     ]
     if foreign:
         lines += comment(
-            f"{', '.join(foreign)} declare replicas here. Whom you name is taken over from; the others keep their groups, which "
-            "are held.",
+            f"{', '.join(foreign)} declare replicas here. The reconciler takes over from those that you name. "
+            "Groups of the others are held.",
             2,
         )
         lines.append(f"  # adoptFrom: {flow(list[Value](foreign))}")
@@ -124,7 +124,7 @@ def _no_range(facts: TargetFacts) -> str:
 
 def _size(facts: TargetFacts, replicas: int) -> str:
     if facts.min_size is not None and facts.max_size is not None:
-        return f"  size: {{min: {facts.min_size}, max: {facts.max_size}}}  # as {_origin(facts)} say; what stands here wins"
+        return f"  size: {{min: {facts.min_size}, max: {facts.max_size}}}  # as {_origin(facts)} say; a size here wins"
     return f"  size: {{min: {replicas}, max: {replicas}}}  # nobody says a range: it stays as it is until you widen this"
 
 

@@ -93,7 +93,9 @@ _GROUP: dict[str, Schema] = {
     "wanted": _count("What a held group would do."),
     "owner": _text("Whose the replicas are: Ours, Adoptable, Held or Unknown."),
     "reason": _text("The first reason of the last plan, in words."),
-    "planDigest": _text("The digest of the plan that this status was taken from; a plan that changes nothing here leaves it."),
+    "planDigest": _text(
+        "The digest of the plan that this status comes from. A plan that changes nothing here leaves it unchanged."
+    ),
     "revision": _text("The revision of the policy that it was decided by."),
 }
 

@@ -32,7 +32,7 @@ def refusal(problems: Sequence[Problem]) -> Refusal:
         return Refusal(
             what="This change cannot be merged",
             number=count(errors, "conflict"),
-            explanation="Nothing was decided: what it would do is known when the conflicts are resolved.",
+            explanation="Nothing was decided. Resolve the conflicts to see the effect.",
             after=f"A reconciler that follows {MAIN} keeps its policy.",
             conflicting=True,
         )

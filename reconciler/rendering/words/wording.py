@@ -104,20 +104,20 @@ def next_step(line: GroupLine, groups: Sequence[str] = ()) -> str:
         return ""
     if line.owner.state in (OwnerState.OURS, OwnerState.ADOPTABLE):
         names = " ".join(groups or (line.name,))
-        return f"`reconciler hold {names} --release` ends a hold on the target; one in git (spec.hold) is taken out there"
+        return f"`reconciler hold {names} --release` ends a hold on the target. A hold in git (spec.hold) ends there"
     handed = next((reason.message for reason in line.reasons if reason.code == FromTopology.code), "")
     if handed:
         return handed
     if line.owner.state is OwnerState.UNKNOWN:
-        return "what the evidence names must be readable and must agree; until then nothing is written"
+        return "until the evidence can be read and agrees, nothing is written"
     if held_for_a_person(line.owner):
         return (
-            f"nothing: after that it is decided here again. To keep the size, `reconciler hold {line.name}`; "
-            "spec.humanHoldTime of the NodeGroup, else of the policy, says how long a person's write holds"
+            f"nothing: after that it is decided here again. To keep the size, `reconciler hold {line.name}`. "
+            "spec.humanHoldTime of the NodeGroup, else of the policy, limits how long a person's write holds"
         )
     if declared_by(line.owner):
         return (
-            f"the policy takes it over first, spec.adoptFrom: [{line.owner.by}]; only then {line.owner.by} leaves spec.replicas "
+            f"the policy takes it over first (spec.adoptFrom: [{line.owner.by}]). Then {line.owner.by} leaves spec.replicas "
             "out, since left out by its only owner it becomes 1, or what both size annotations allow"
         )
     return ""
@@ -125,7 +125,7 @@ def next_step(line: GroupLine, groups: Sequence[str] = ()) -> str:
 
 def all_placed_words(plan: Plan) -> str:
     """What becomes of pending pods that all have a place in the plan."""
-    return "all would get a place; mode Observe writes nothing" if plan.mode == Mode.OBSERVE else "all get a place"
+    return "all would get a place, but mode Observe writes nothing" if plan.mode == Mode.OBSERVE else "all get a place"
 
 
 def next_block(line: GroupLine) -> tuple[str, ...]:
@@ -140,7 +140,7 @@ MAIN, THIS_PR = "main", "this PR"
 GROWS, SHRINKS, HELD, OTHER, SAME = "+", "-", "!", "~", " "
 LEGEND = {GROWS: "grows", SHRINKS: "shrinks", HELD: "held", OTHER: "adopted, released or replaced"}
 
-NO_GROUPS = "no NodeGroup names one and discovery finds none; `reconciler init` writes a first one from what is there"
+NO_GROUPS = "no NodeGroup names one and discovery finds none. `reconciler init` writes a first policy from the existing objects"
 STAY_PENDING = (PodOutcome.UNPLACEABLE, PodOutcome.NOT_MODELLED, PodOutcome.DELAYED, PodOutcome.EXPENDABLE)
 _HELD_CODE = "GroupHeld"
 _COMMIT = re.compile("[0-9a-f]{40}|[0-9a-f]{64}")

@@ -115,7 +115,7 @@ class NodeAllocator:
         for claim, tasks in zip(self._claims, self._tasks, strict=True):
             fewest = sum(min(task.count for task in several) for several in tasks)
             if fewest > MOST_RESULTS:
-                raise AllocationError(f"claim {claim.name} asks for {fewest} devices; {MOST_RESULTS} are the limit")
+                raise AllocationError(f"claim {claim.name} asks for {fewest} devices, more than the limit of {MOST_RESULTS}")
             deepest += 1 + sum(2 + max(task.count for task in several) for several in tasks)
         if deepest > _DEEPEST:
             raise NotEvaluatedError(f"claims for more than {_DEEPEST} devices")

@@ -128,7 +128,7 @@ class _Evidence:
         named = f"{TEMPLATE} {'/'.join(key)}"
         if not use.template:
             return _unclear(use, missing)
-        return _unclear(use, f"{missing}; {named} does not exist" if self._captured else f"{missing}; {named} was not captured")
+        return _unclear(use, f"{missing}, {named} does not exist" if self._captured else f"{missing}, {named} was not captured")
 
 
 def _asking(use: ClaimUse, of: ResourceClaim | ClaimTemplate) -> ClaimUse:

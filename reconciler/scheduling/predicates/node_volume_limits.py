@@ -62,7 +62,7 @@ class NodeVolumeLimits:
             if volume not in state.users:
                 added[volume[0]] = added.get(volume[0], 0) + 1
         return "; ".join(
-            f"{driver} attaches {state.limits[driver]} volumes; {state.attached.get(driver, 0)} are there, {count} more needed"
+            f"{driver} attaches at most {state.limits[driver]}: {state.attached.get(driver, 0)} are there, {count} more needed"
             for driver, count in sorted(added.items())
             if driver in state.limits and state.attached.get(driver, 0) + count > state.limits[driver]
         )

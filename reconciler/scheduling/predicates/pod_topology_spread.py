@@ -93,7 +93,7 @@ class SpreadRule:
         where = few if self.floor_is_forced else f" (in {self.counter.lowest_domain})" if self.counter.open_domains else ""
         return (
             f"{self.key}={domains.values[domain]} has {count} matching {'pod' if count == 1 else 'pods'}, "
-            f"the least is {self.floor}{where}; one more is beyond maxSkew {self.max_skew}{self._origin}"
+            f"the least is {self.floor}{where}, so one more would exceed maxSkew {self.max_skew}{self._origin}"
         )
 
     @property

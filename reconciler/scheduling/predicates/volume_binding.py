@@ -146,8 +146,8 @@ class VolumeBinding:
         terms = self._terms(volume, node) or ()
         nodes = self._nodes
         labels = label_reader(nodes.shapes[nodes.shape[node]].labels, nodes.hostname(node))
-        nowhere = "" if 0 in self._volume_mask(volume) else "; no node is left that has it"
-        return f"volume {volume.name} needs {terms_text(terms)}; this node has {labels_text(terms, labels)}{nowhere}"
+        nowhere = "" if 0 in self._volume_mask(volume) else ". No node is left that has it"
+        return f"volume {volume.name} needs {terms_text(terms)}, but this node has {labels_text(terms, labels)}{nowhere}"
 
     def _claims(self, shape: int) -> ClaimSet:
         claim_set = self._sets.get(shape)

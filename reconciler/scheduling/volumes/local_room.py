@@ -49,7 +49,7 @@ class LocalRoom:
             if taken + asked > offer.total_bytes:
                 needs = amount_text("memory", asked, Rounding.UP)
                 left = amount_text("memory", offer.total_bytes - taken, Rounding.DOWN)
-                return f"needs {needs} of class {name} on the node itself; {left} are left"
+                return f"needs {needs} of class {name} on the node itself, but {left} are left"
         return ""
 
     def excluded(self, claims: tuple[PersistentVolumeClaim, ...]) -> list[int]:

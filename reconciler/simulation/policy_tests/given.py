@@ -43,7 +43,7 @@ def _with_nodes(text: PolicyTestText, path: str, given: Given, world: World, pol
         if more.group in joining:
             raise text.error(at, f"group {more.group!r} is named twice", "write one count for it")
         if replicas.get(group.target) is None:
-            raise text.error(at, f"nobody knows how many replicas {more.group!r} has in this cluster", "name another group")
+            raise text.error(at, f"it is unknown how many replicas {more.group!r} has in this cluster", "name another group")
         joining[more.group] = more
     behaviours = {groups[name].target.name: AT_ONCE for name in joining}
     cluster = SimulatedCluster(world, policy, now_seconds, behaviours=behaviours)

@@ -110,7 +110,7 @@ def _judged(text: PolicyTestText, path: str, expect: Expectation, seen: Seen) ->
         yield _cost(text, f"{path}.maxCost", expect.max_cost.micros, seen)
     for sentence in seen.unmet:
         message = f"the scenario's own expectation does not hold: {sentence}"
-        yield _result(text, path, "ScenarioExpectation", "what the scenario expects", sentence, message, holds=False)
+        yield _result(text, path, "ScenarioExpectation", "expectation of the scenario", sentence, message, holds=False)
 
 
 def _result(
@@ -132,7 +132,7 @@ def _group(
     if line is None:
         near = difflib.get_close_matches(name, lines, n=1)
         hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(lines) or 'none'}"
-        message = f"the policy has no group {name} in this cluster; {hint}"
+        message = f"the policy has no group {name} in this cluster, {hint}"
         yield _result(text, f"{path}.name", "GroupExists", f"group {name}", "no such group", message, holds=False)
         return
     if expected.desired is not None:
@@ -155,7 +155,7 @@ def _group(
 
 
 def _size(text: PolicyTestText, path: str, code: str, name: str, when: str, expected: NumberRange, actual: int) -> Judged:
-    message = f"{name} has {count_text(actual, 'node')} {when}; expected: {expected}"
+    message = f"{name} has {count_text(actual, 'node')} {when}, expected: {expected}"
     return _result(
         text, path, code, f"{name} {expected} {when}", str(actual), message,
         holds=expected.holds(actual), about=f"group {name}", writes=str(actual),
@@ -165,7 +165,7 @@ def _size(text: PolicyTestText, path: str, code: str, name: str, when: str, expe
 def _held(text: PolicyTestText, path: str, expected: Sequence[str], lines: Mapping[str, GroupLine]) -> Judged:
     held = sorted(name for name, line in lines.items() if line.held)
     differing = sorted(set(held) ^ set(expected))
-    message = f"held: {', '.join(held) or 'no group'}; expected: {', '.join(sorted(expected)) or 'none'}"
+    message = f"held: {', '.join(held) or 'no group'}, expected: {', '.join(sorted(expected)) or 'none'}"
     about = next((f"group {name}" for name in differing if name in lines), "")
     return _result(
         text, path, "HeldGroups", ", ".join(sorted(expected)) or "no group held", ", ".join(held) or "no group held", message,
@@ -175,7 +175,7 @@ def _held(text: PolicyTestText, path: str, expected: Sequence[str], lines: Mappi
 
 def _pending(text: PolicyTestText, path: str, expected: NumberRange, seen: Seen) -> Judged:
     there = len(seen.pending)
-    message = f"{count_text(there, 'pod')} without a node at the end; expected: {expected}{_shown(seen.pending)}"
+    message = f"{count_text(there, 'pod')} without a node at the end, expected: {expected}{_shown(seen.pending)}"
     about = f"pod {seen.pending[0]}" if seen.pending else ""
     return _result(
         text, path, "PendingPods", f"{expected} pending", str(there), message, holds=expected.holds(there), about=about,
@@ -186,7 +186,7 @@ def _pending(text: PolicyTestText, path: str, expected: NumberRange, seen: Seen)
 def _evictions(text: PolicyTestText, path: str, namespace: str, most: int, seen: Seen) -> Judged:
     moved = [pod for pod in seen.evicted if namespace in (ALL_NAMESPACES, pod.partition("/")[0])]
     where = "all namespaces" if namespace == ALL_NAMESPACES else f"namespace {namespace}"
-    message = f"{count_text(len(moved), 'eviction')} in {where}; expected: at most {most}{_shown(moved)}"
+    message = f"{count_text(len(moved), 'eviction')} in {where}, expected: at most {most}{_shown(moved)}"
     about = next((f"node {seen.node_of[pod]}" for pod in moved if pod in seen.node_of), "")
     return _result(
         text, path, "Evictions", f"at most {most} in {where}", str(len(moved)), message, holds=len(moved) <= most, about=about,
@@ -203,7 +203,7 @@ def _price(text: PolicyTestText, path: str, most_micros: int, seen: Seen) -> Jud
     highest = max(known, key=Decimal)
     return _result(
         text, path, "PricePerHour", f"at most {most} an hour", highest,
-        f"the nodes cost {highest} {bill.currency} an hour; expected: at most {most}", holds=Decimal(highest) <= Decimal(most),
+        f"the nodes cost {highest} {bill.currency} an hour, expected: at most {most}", holds=Decimal(highest) <= Decimal(most),
         writes=f'"{highest}"',
     )  # fmt: skip
 
@@ -212,7 +212,7 @@ def _cost(text: PolicyTestText, path: str, most_micros: int, seen: Seen) -> Judg
     most = price_text(most_micros)
     if seen.unpriced or seen.cost is None:
         return _unpriced(text, path, "RunCost", f"at most {most}", seen.unpriced)
-    message = f"the run costs {seen.cost} {seen.plan.cost.currency}; expected: at most {most}"
+    message = f"the run costs {seen.cost} {seen.plan.cost.currency}, expected: at most {most}"
     holds = Decimal(seen.cost) <= Decimal(most)
     return _result(text, path, "RunCost", f"at most {most}", seen.cost, message, holds=holds, writes=f'"{seen.cost}"')
 
@@ -233,7 +233,7 @@ def _consequence(text: PolicyTestText, path: str, code: str, seen: Seen, *, pres
         )  # fmt: skip
     sentences = [sentence for known, sentence in seen.consequences if known == code]
     others = ", ".join(dict.fromkeys(known for known, _ in seen.consequences)) or "none"
-    message = f"{code}: {sentences[0]}" if sentences else f"the change does not cause {code}; it causes: {others}"
+    message = f"{code}: {sentences[0]}" if sentences else f"the change does not cause {code}. It causes {others}"
     return _result(
         text, path, "Consequence", expected, "present" if sentences else "absent", message, holds=bool(sentences) is present
     )  # fmt: skip
@@ -242,11 +242,11 @@ def _consequence(text: PolicyTestText, path: str, code: str, seen: Seen, *, pres
 def _wait(text: PolicyTestText, path: str, most_seconds: int, seen: Seen) -> Judged:
     most, longest = duration_text(most_seconds), seen.longest_wait_seconds
     if longest is None:
-        message = f"a pod never got a node; expected: at most {most} of waiting{_shown(seen.pending)}"
+        message = f"a pod never got a node, expected: at most {most} of waiting{_shown(seen.pending)}"
         about = f"pod {seen.pending[0]}" if seen.pending else ""
         return _result(text, path, "PendingTime", f"at most {most}", "never placed", message, holds=False, about=about)
     actual = duration_text(longest)
-    message = f"the longest that a pod waits is {actual}; expected: at most {most}"
+    message = f"the longest that a pod waits is {actual}, expected: at most {most}"
     return _result(text, path, "PendingTime", f"at most {most}", actual, message, holds=longest <= most_seconds, writes=actual)
 
 

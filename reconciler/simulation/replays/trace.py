@@ -200,7 +200,7 @@ def _columns(number: int, cells: list[str]) -> tuple[list[_Curve], bool]:
     for at, cell in enumerate(cells[1:], 1):
         match = _COLUMN.fullmatch(cell.strip())
         if match is None:
-            hint = f"write one of the units {', '.join(_UNITS)}; to tell several apart, add a name after a colon: cpu:web"
+            hint = f"write one of the units {', '.join(_UNITS)}. To tell several apart, add a name after a colon: cpu:web"
             raise TraceError(number, _column_of(cells, at), f"unknown column {cell.strip()[:40]!r}", hint)
         name = match[2] or "demand"
         if any(curve.name == name for curve in curves):
@@ -431,7 +431,7 @@ def backtest(name: str, captures: Sequence[tuple[str, World]]) -> Backtest:
     """
     ordered = sorted(captures, key=lambda capture: (capture[1].captured_seconds, capture[0]))
     if len(ordered) < 2:
-        raise BacktestError(f"{len(ordered)} snapshots; a replay needs at least two, each in its own directory or file")
+        raise BacktestError(f"{len(ordered)} snapshots, but a replay needs at least two, each in its own directory or file")
     for (label, world), (next_label, following) in pairwise(ordered):
         if not world.captured_seconds:
             raise BacktestError(f"nothing in {label} tells when it was taken: put capturedAt into its snapshot.yaml")

@@ -51,6 +51,7 @@ from reconciler.policy.reading.typed_text import (
 from reconciler.policy.stated_workload import StatedWorkload
 from reconciler.policy.yaml_nodes import Spot
 from reconciler.simulation.embedded.field_owner import Via
+from reconciler.values.two_sentences import two_sentences
 
 API_VERSION = "simulation.reconciler.dev/v1alpha1"
 KIND = "Scenario"
@@ -220,7 +221,7 @@ def read_scenario(path: str, data: bytes) -> ScenarioText:
     """
     source, documents = documents_of(path, data, API_VERSION)
     if len(documents) != 1:
-        message = f"the file has {len(documents)} documents of apiVersion {API_VERSION}; it must have exactly one"
+        message = f"the file has {len(documents)} documents of apiVersion {API_VERSION}, but it must have exactly one"
         raise document_error("NoScenario", source, Spot(1, 1), message, f"begin with apiVersion: {API_VERSION} and kind: {KIND}")
     read = read_typed(documents[0], source, Scenario)
     text = ScenarioText(read.value, read.spots, read.source)
@@ -252,7 +253,7 @@ def _wrong(text: ScenarioText) -> DocumentError | None:
         things = [name for name in _THINGS if getattr(event, name) is not None]
         if len(things) != 1:
             what = f"this one has {', '.join(things)}" if things else "this one has none"
-            return text.error(path, f"an event does exactly one of {', '.join(_THINGS)}; {what}")
+            return text.error(path, two_sentences(f"an event does exactly one of {', '.join(_THINGS)}", what))
         if not 0 <= event.at.seconds <= spec.until.seconds:
             return text.error(f"{path}.at", "the event is outside the scenario, which ends at spec.until")
     for index, workload in enumerate(spec.start.workloads):

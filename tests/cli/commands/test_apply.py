@@ -219,7 +219,7 @@ def test_a_ceiling_of_evictions(removal: Removal):
     result = removal.apply("--require-plan", 0, "--approved-by", "HEAD", "--any-author")
     assert result.return_value == 1
     told = " ".join(result.stdout.split())
-    assert "1 node would leave and 2 pods would be evicted; the approval covers 1 node and 1 eviction [AboveApproval]" in told
+    assert "1 node would leave and 2 pods would be evicted, but the approval covers 1 node and 1 eviction [AboveApproval]" in told
     assert "began to drain" not in told
 
 

@@ -77,7 +77,7 @@ def test_an_approval_that_an_allowed_key_signed(removal: Removal, repo: GitRepo)
 
 
 @pytest.mark.parametrize(("who", "words"), [
-    ("nobody", "is not signed; sign commits"), ("mallory", "the key is not among the allowed signers"),
+    ("nobody", "is not signed. Sign commits"), ("mallory", "the key is not among the allowed signers"),
     ("another name", "the signer is not one of the named signers (ada@example.org, SHA256:"),
 ])  # fmt: skip
 def test_an_approval_that_does_not_count(removal: Removal, repo: GitRepo, who: str, words: str):

@@ -134,7 +134,7 @@ def test_differences_name_the_key_and_both_sides() -> None:
     (("--now", "yesterday"), "yesterday"),
     (("--check", "absent.yaml"), "absent.yaml"),
     (("--policy", "absent"), "absent: no such file"),
-    (("--apply", "--out", "a"), "--apply is for what is there now"),
+    (("--apply", "--out", "a"), "--apply cannot be used with"),
     (("--once",), "go with --apply"),
     (("--listen", ":8080"), "go with --apply"),
     (("--git", "https://git.example.org/policies.git"), "are two sources"),

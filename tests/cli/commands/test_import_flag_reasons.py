@@ -93,5 +93,5 @@ def test_an_unknown_setting_of_openshift(tmp_path: Path) -> None:
     unknown = "it is unknown: its object has no such setting"
     assert told == [
         f"not converted: spec.some.new=3: {unknown}",
-        f"not converted: spec.scaleDown.unreadyTime=3m: {unknown}; write spec.defaults.scaleDown.unreadyTime",
+        f"not converted: spec.scaleDown.unreadyTime=3m: {unknown}. Write spec.defaults.scaleDown.unreadyTime",
     ]

@@ -97,7 +97,7 @@ def test_every_format_says_the_same(run: Run, output: str) -> None:
     [
         (("--rollout", "nobody"), "no group 'nobody' in this cluster and policy. There are 4: auto, big, fixed, spot."),
         (("--rollout", "fixd"), "Did you mean fixed?"),
-        (("--rollout", ""), "name a group; there are 4: "),
+        (("--rollout", ""), "name a group. There are 4: "),
         (("--rollout", "big", "--out", "plan.json"), "--rollout makes no plan that --out could save"),
         (("--rollout", "big", "--group", "big"), "leave --group, --node and --pod-namespace out"),
     ],

@@ -126,10 +126,10 @@ def test_recorded_snapshots_are_a_trace(run: Run, tmp_path: Path):
     [
         (("--trace", "missing.csv"), "missing.csv: No such file"),
         (("--trace", "bad.csv"), "bad.csv:3:3: "),
-        (("--trace", "good.csv", "--until", "2 days"), "--until: invalid duration '2 days'; the longest unit is h: write 48h"),
+        (("--trace", "good.csv", "--until", "2 days"), "--until: invalid duration '2 days'. The longest unit is h: write 48h"),
         (("--trace", "good.csv", "--until", "0"), "--until 0s: must be above zero"),
         (("--trace", "good.csv", "--alone"), "--alone goes with --cluster"),
-        (("--trace", "."), "0 snapshots; a replay needs at least two"),
+        (("--trace", "."), "0 snapshots, but a replay needs at least two"),
     ],
 )
 def test_bad_input_is_told_in_one_sentence(
@@ -179,7 +179,7 @@ def test_a_policy_under_which_nothing_could_grow_is_no_success(run: Run, tmp_pat
             encoding="utf-8",
         )
         words = (*words, "--policy", tmp_path / "policy", "--cluster", QUICKSTART)
-        told = "nothing says what a new node offers: gone"
+        told = "the capacity of a new node is unknown: gone"
     code, out, err = run(*words)
     assert code == 1
     assert "time to schedule, longest" in out

@@ -100,13 +100,15 @@ def test_the_line_to_delete(tree: Path):
 def test_with_both_annotations_the_line_can_go(tree: Path):
     """Then the webhook keeps the size that is there."""
     result = check(tree, machine_deployment(annotations=BOTH))
-    assert "= hint: delete this line (then the webhook decides: 3 stay, within 1 to 5); or let Argo CD" in result.stdout
+    assert (
+        "= hint: delete this line (then the webhook decides: 3 stay, within 1 to 5). Alternatively, let Argo CD" in result.stdout
+    )
 
 
 @pytest.mark.parametrize(("replicas", "annotations", "told"), [
     (3, "{}", "without both, the webhook sets 1 (3 become 1)"), (1, "{}", "without both, the webhook sets 1 (1 stays)"),
     (6, sizes(1, 4), "6 become 4, within 1 to 4"), (3, sizes(1, 9), "3 stay, within 1 to 9"),
-    (1, sizes(2, 5), "1 becomes 2, within 2 to 5"), (3, sizes(5, 2), "delete this line; or let"),
+    (1, sizes(2, 5), "1 becomes 2, within 2 to 5"), (3, sizes(5, 2), "delete this line. Alternatively, let"),
     (3, "{cluster.x-k8s.io/cluster-api-autoscaler-node-group-min-size: \"1\"}", "first add cluster.x-k8s.io/cluster-api-"
      "autoscaler-node-group-max-size: \"9\" (without both, the webhook sets 1 (3 become 1)), then delete this line"),
 ])  # fmt: skip
@@ -173,8 +175,8 @@ def test_a_topology_that_a_group_sizes(tree: Path):
         "manifests/md.yaml:9:11: error: the topology of Cluster prod/c1 declares replicas 2 for md-0, and NodeGroup topo" in told
     )
     assert "[ReplicasInTopology]" in told
-    assert "without both the webhook sets 1, with them 2 stay, within 1 to 9; or, to leave them to the topology" in told
-    assert "first remove NodeGroup topo from the policy (its target keeps its size), then declare here exactly" in told
+    assert "without both the webhook sets 1, with them 2 stay, within 1 to 9. To leave them to the topology instead" in told
+    assert "first remove NodeGroup topo from the policy, which keeps its size. Then declare here exactly" in told
 
 
 def test_a_topology_with_replicas_and_annotations(tree: Path):

@@ -80,7 +80,7 @@ def test_pods_of_a_namespace(part: Callable[..., Any]):
     ("option", "said"),
     [
         (("--group", "bgi"), "no group is called bgi: did you mean big?"),
-        (("--node", "nope"), "no node is called nope; there are 12"),
+        (("--node", "nope"), "no node is called nope. There are 12"),
         (("--pod-namespace", "btach"), "no namespace is called btach: did you mean batch?"),
     ],
 )

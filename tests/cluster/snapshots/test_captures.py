@@ -168,7 +168,7 @@ def test_everything_that_is_wrong_is_listed(tmp_path: Path) -> None:
     with pytest.raises(InputError) as refused:
         load_world(tmp_path)
     first, *listed = refused.value.message.splitlines()
-    assert first == f"{tmp_path}: 3 parts of it cannot be used; fix or remove them:"
+    assert first == f"{tmp_path}: 3 parts of it cannot be used. Fix or remove them:"
     assert [line.split(": ")[0].strip() for line in listed] == [str(tmp_path / "nodes.json"), *[str(tmp_path / "pods.json")] * 2]
     assert ["item 1 (Pod shop/a)" in listed[1], "item 2 (Pod shop/b)" in listed[2]] == [True, True]
 
@@ -227,7 +227,7 @@ def test_one_file_of_any_name(tmp_path: Path, name: str) -> None:
 def test_a_zip_is_called_one(tmp_path: Path) -> None:
     """With what to do."""
     (tmp_path / "x.zip").write_bytes(b"PK\x03\x04rest")
-    with pytest.raises(InputError, match="a zip archive; unpack it"):
+    with pytest.raises(InputError, match=r"a zip archive\. Unpack it"):
         load_world(tmp_path / "x.zip")
 
 

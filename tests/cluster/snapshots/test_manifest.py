@@ -98,5 +98,5 @@ def test_the_version_of_the_control_plane() -> None:
     assert read_snapshot(files).scheduler_version == (1, 36, 0)
     assert kubernetes_version("1.30") == (1, 30, 0)
     assert kubernetes_version("unknown") is kubernetes_version("") is kubernetes_version("v1.2.3.4") is None
-    with pytest.raises(SnapshotError, match=r"invalid kubernetesVersion 'latest'; write it like v1\.36\.3"):
+    with pytest.raises(SnapshotError, match=r"invalid kubernetesVersion 'latest'. Write it like v1\.36\.3"):
         read("formatVersion: '1.0'\nkubernetesVersion: latest\n")

@@ -65,7 +65,7 @@ def test_every_cluster_has_a_line_for_each_of_its_loops(server: Server) -> None:
         ),
         ClusterStatus(cluster="infra/east", policy="gpu", problem="nobody runs the loop, and it left no plan"),
         ClusterStatus(
-            cluster="infra/west", problem="no loop has run for it yet: no policy counts in this cluster, or no instance runs"
+            cluster="infra/west", problem="no loop has run for it yet: no policy applies in this cluster, or no instance runs"
         ),
     ]
     assert report.instances == ("a_1",)
@@ -126,7 +126,7 @@ def test_a_rollout_that_cannot_be_read_is_told(server: Server) -> None:
     record = {"content": "c", "revision": "r", "digest": "d", "seen": 10**12}
     lease["metadata"]["annotations"] = {"reconciler.dev/rollout": json.dumps(record)}
     cpu, gpu = lines(server, EAST)
-    assert cpu.problem == "its annotation reconciler.dev/rollout cannot be read; later waves wait"
+    assert cpu.problem == "its annotation reconciler.dev/rollout cannot be read. Later waves wait"
     assert (gpu.problem, gpu.plan) == ("", "No changes.")
 
 
@@ -148,7 +148,7 @@ def test_leases_that_may_not_be_listed(server: Server) -> None:
     ("decision", "problem"),
     [
         ({"at": NOW - 10}, ""),
-        ({"at": NOW - 182, "why": "x", "away": True}, "does not answer; not decided since 2027-01-15T07:56:58Z: x"),
+        ({"at": NOW - 182, "why": "x", "away": True}, "does not answer, not decided since 2027-01-15T07:56:58Z: x"),
         ({"at": NOW - 182}, "not decided since 2027-01-15T07:56:58Z"),
     ],
 )

@@ -102,7 +102,7 @@ def test_an_object_without_annotations(server: FakeApiServer) -> None:
         ("by me", "by me", HoldState.UNCHANGED, ""),
         ("by me", "", HoldState.RELEASED, ""),
         ("", "", HoldState.UNCHANGED, ""),
-        (None, "by me", HoldState.REFUSED, "a hold is not written there; hold it in the policy (spec.hold)"),
+        (None, "by me", HoldState.REFUSED, "no hold can be written there. Hold the group in the policy (spec.hold)"),
         (CloudError("no credentials"), "by me", HoldState.FAILED, "no credentials"),
     ],
 )

@@ -147,7 +147,7 @@ def test_a_write_that_was_done_is_told_as_done() -> None:
 
     def deposed(_: str) -> None:
         if len(server.sent) > 1:
-            raise NotLeaderError("a does not lead; b does")
+            raise NotLeaderError("a does not lead. b does")
 
     server.before = deposed
     result = server.targets().resize(GENERAL, 5, server.bound(), {"reconciler.dev/revision": "abc"})
@@ -233,7 +233,7 @@ class SharedStore(MemoryLastGoodStore):
 
     def save(self, last_good: LastGood) -> None:
         if self.overtaken:
-            raise LastGoodError("somebody else has written it since it was read")
+            raise LastGoodError("somebody else has changed it since")
         super().save(last_good)
 
 

@@ -94,13 +94,13 @@ def test_who_leads(spec: dict[str, object], leader: LeaderStatus) -> None:
 
 @pytest.mark.parametrize(("holder", "since"), [("pod-7", "2027-01-15T07:56:58Z"), ("", "")])
 def test_a_leader_that_does_not_decide(holder: str, since: str) -> None:
-    """It renews its Lease, and its cluster does not answer. Without a leader, that is what is wrong."""
+    """It renews its Lease, and its cluster does not answer, Without a leader, that is what is wrong."""
     spec = {"holderIdentity": holder, "leaseDurationSeconds": 15, "renewTime": "2027-01-15T07:59:59Z"}
     text = json.dumps({"told": NOW, "at": NOW - 182, "why": "refused", "away": True})
     lease = {"metadata": {"annotations": {"reconciler.dev/last-decision": text}}, "spec": spec}
     found = _status(_Server(**{LEASE: lease}))
     assert found.leader.not_decided_since == since
-    assert found.problems == ((f"does not answer; not decided since {since}: refused",) if since else ())
+    assert found.problems == ((f"does not answer, not decided since {since}: refused",) if since else ())
 
 
 def test_a_plan_from_the_policy_object() -> None:

@@ -46,7 +46,7 @@ def test_a_damaged_memory_costs_one_turn(content: bytes) -> None:
     state = _State(content)
     store = LiveMemoryStore(state)
     for _ in range(2):
-        with pytest.raises(StoreUnavailableError, match=r"is damaged: .*; the next turn begins with an empty memory$"):
+        with pytest.raises(StoreUnavailableError, match=r"is damaged: .*. The next turn begins with an empty memory$"):
             store.load()
         assert store.problem.startswith("the memory is damaged: ")
         assert store.load() == Memory()
@@ -59,7 +59,7 @@ def test_a_state_that_is_damaged_as_a_whole() -> None:
     state = _State()
     state.fails = StateUnavailableError("two parts of one name", damaged=True)
     store = LiveMemoryStore(state)
-    with pytest.raises(StoreUnavailableError, match=r"^two parts of one name; the next turn begins with an empty memory$"):
+    with pytest.raises(StoreUnavailableError, match=r"^two parts of one name. The next turn begins with an empty memory$"):
         store.load()
     assert store.problem == "two parts of one name"
     assert store.load() == Memory()

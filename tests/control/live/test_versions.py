@@ -199,7 +199,7 @@ def test_a_downgrade_past_another_form_waits_and_keeps_it(where: str) -> None:
     before = copy.deepcopy(cluster.server.objects)
     reports = cluster.turns()
     assert (cluster.sized, cluster.reopened, cluster.server.objects) == ([], [], before)
-    assert all("which" in report.unavailable and "this version reads" in report.unavailable for report in reports), reports
+    assert all("which" in report.unavailable and "This version reads" in report.unavailable for report in reports), reports
 
 
 def test_back_and_forth() -> None:

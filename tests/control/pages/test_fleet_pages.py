@@ -141,7 +141,7 @@ def test_a_cluster_counts_once_by_the_worst_of_its_loops() -> None:
         ClusterStatus(cluster="infra/b", policy="gpu"),
         ClusterStatus(cluster="infra/c", policy="cpu", holder="b_1"),
         ClusterStatus(cluster="infra/d", policy="cpu", holder="a_1", here=True, pending=3),
-        ClusterStatus(cluster="infra/e", problem="no policy counts in this cluster"),
+        ClusterStatus(cluster="infra/e", problem="no policy applies in this cluster"),
     )
     found = dict(re.findall(r'^reconciler_fleet_clusters\{state="(\w+)"\} ([0-9.]+)', metrics(shown), re.MULTILINE))
     assert found == {"Problem": "1.0", "NoHolder": "1.0", "NoPolicy": "1.0", "Elsewhere": "1.0", "Here": "1.0"}

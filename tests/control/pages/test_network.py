@@ -305,7 +305,7 @@ def test_a_token_is_not_sent_in_the_clear(tmp_path: Path):
     """By our own client, which `explain --live` and `status --live` are: refused before anything is connected."""
     file = tmp_path / "token"
     file.write_text("good")
-    with pytest.raises(InputError, match="not sent in the clear"):
+    with pytest.raises(InputError, match="not sent without TLS"):
         running_loop.ask("http://reconciler.example:1", "/plan", file, text=False)
 
 

@@ -91,7 +91,7 @@ def test_no_policy_ever() -> None:
     """Nothing is decided, and the reason is given."""
     followed = Followed()
     assert not followed.look()
-    with pytest.raises(NoPolicyError, match="apply it, or choose another one with --name"):
+    with pytest.raises(NoPolicyError, match="Apply it, or choose another one with --name"):
         followed.policy.current()
     assert followed.fault() is not None
 
@@ -119,7 +119,7 @@ def test_all_groups_gone_is_refused_unless_allowed() -> None:
     assert not followed.look(policy())
     assert followed.fault() == (
         FaultCode.NO_GROUPS,
-        "there is no NodeGroup and no discovery left; before, there were 2 NodeGroups",
+        "no NodeGroup and no discovery is left. Before, there were 2 NodeGroups",
         "if all groups are to be released, allow it with --allow-no-groups",
     )
     assert followed.groups() == ["a", "b"]
@@ -138,7 +138,7 @@ def test_all_groups_gone_is_refused_unless_allowed() -> None:
     found.look(policy(generation=3))
     assert found.fault() == (
         FaultCode.NO_GROUPS,
-        "there is no NodeGroup and no discovery left; before, there were 0 NodeGroups",
+        "no NodeGroup and no discovery is left. Before, there were 0 NodeGroups",
         "if all groups are to be released, allow it with --allow-no-groups",
     )
 
@@ -234,7 +234,7 @@ def test_what_was_saved_is_damaged() -> None:
     followed.start()
     followed.store.unreadable = LastGoodError("no answer")
     assert not followed.look()
-    assert followed.fault() == (FaultCode.NOT_SAVED, "what was in force before cannot be read: no answer", "")
+    assert followed.fault() == (FaultCode.NOT_SAVED, "the policy that was in force before cannot be read: no answer", "")
     followed.store.unreadable = None
     assert followed.look()
     assert followed.fault() is None

@@ -289,7 +289,7 @@ def test_conditions_of_a_group(
     ("hints", "told"),
     [
         (("",), "a.yaml:1:2: wrong. It is kept"),
-        (("do so",), "a.yaml:1:2: wrong; do so. It is kept"),
+        (("do so",), "a.yaml:1:2: wrong. Do so. It is kept"),
         (("", "", ""), "a.yaml:1:2: wrong (and 2 more). It is kept"),
     ],
 )

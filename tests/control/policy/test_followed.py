@@ -186,7 +186,7 @@ class Overtaken(MemoryLastGoodStore):
         if self.theirs is not None:
             theirs, self.theirs = self.theirs, None
             super().save(theirs)
-            raise LastGoodError("somebody else has written it since it was read")
+            raise LastGoodError("somebody else has changed it since")
         super().save(last_good)
 
 

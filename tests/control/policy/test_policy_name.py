@@ -71,7 +71,7 @@ def test_several_names_are_not_guessed(directory: Path) -> None:
     _spoil(directory)
     source = _source(directory, [])
     assert source.policy_name(lambda _: True, lambda _: ("dev", "prod")) is None
-    assert source.waits_for.endswith("several policies were in force from it, choose one with --name (dev, prod)")
+    assert source.waits_for.endswith("Several policies were in force from it. Choose one with --name (dev, prod)")
 
 
 def test_what_can_be_used_comes_first(directory: Path) -> None:

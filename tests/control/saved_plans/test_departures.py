@@ -90,11 +90,11 @@ def test_which_nodes_are_to_leave(result: ActionResult, nodes: tuple[str, ...], 
     ("removal", "sentence"),
     [
         (_removal("n1", remaining=2), "node n1: 2 pods have not left yet"),
-        (_removal("n1", remaining=2, message="a budget"), "node n1: 2 pods have not left yet; a budget"),
+        (_removal("n1", remaining=2, message="a budget"), "node n1: 2 pods have not left yet. a budget"),
         (_removal("n1"), "node n1: it is empty"),
         (
             _removal("n1", RemovalState.FINISHED, replicas=2),
-            f"node n1: drained, its machine is being deleted; {TARGET} has 2 replicas",
+            f"node n1: drained, its machine is being deleted. {TARGET} has 2 replicas",
         ),
         (_removal("n1", RemovalState.FAILED, code="Blocked", message="a pod came"), "node n1 stays: a pod came [Blocked]"),
     ],

@@ -246,7 +246,7 @@ def test_a_drain_is_waited_for_until_its_node_has_left() -> None:
     stage = _one_goes()
     document = stage.apply()
     assert ends(document) == [("RemoveNode", "first", "Done", [])]
-    gone = f"node first-1: drained, its machine is being deleted; {machine_deployment('first')} has 0 replicas"
+    gone = f"node first-1: drained, its machine is being deleted. {machine_deployment('first')} has 0 replicas"
     assert document.happened == (gone,)
     assert stage.told == ["node first-1: it is empty", gone]
     assert stage.waits == 1
@@ -280,9 +280,9 @@ class Held(GuardedPort):
             (RemovalProgress(target=None, node="first-1", state=RemovalState.FAILED, code="Stopped", message="undone"),),
             ["node first-1 stays: undone [Stopped]"],
         ),
-        (UnreachableError("cut"), ["what was under way is left as it is: cut"]),
-        (ViewUnavailableError("no view"), ["what was under way is left as it is: no view"]),
-        (NotLeaderError("b leads"), ["what was under way is left as it is: b leads"]),
+        (UnreachableError("cut"), ["actions under way are left as they are: cut"]),
+        (ViewUnavailableError("no view"), ["actions under way are left as they are: no view"]),
+        (NotLeaderError("b leads"), ["actions under way are left as they are: b leads"]),
     ],
 )
 def test_a_command_that_is_ended_leaves_no_drain_behind(

@@ -40,7 +40,7 @@ def _result(action: Action, state: ResultState = ResultState.DONE, code: str = "
 
 A, B = _action("a"), _action("b")
 PLAN = Plan(now="2027-01-15T08:00:00Z", mode="Enforce", summary="", actions=(A, B), digest="sha256:saved")
-DEFERRED = _result(B, ResultState.SKIPPED, "Deferred", "the next one judges it")
+DEFERRED = _result(B, ResultState.SKIPPED, "Deferred", "The next one decides on it")
 
 
 class Rounds:

@@ -122,7 +122,7 @@ def test_nodes_that_begin_to_leave_are_told_by_target_and_reason() -> None:
         _result(ActionKind.REMOVE_NODE, from_=3, to=2, nodes=("n3",), code="Empty"),
     )
     assert [(one.reason, one.note) for one in told] == [
-        ("NodeDraining", "2 nodes: n1, n3; 5 -> 2; for example pods wait"),
+        ("NodeDraining", "2 nodes: n1, n3, 5 -> 2, for example pods wait"),
         ("NodeDraining", "n2; 4 -> 3; cordoned"),
     ]
 
@@ -134,11 +134,11 @@ def test_nodes_that_begin_to_leave_are_told_by_target_and_reason() -> None:
         ((_removal(RemovalState.DRAINING, None),), []),
         (
             (_removal(RemovalState.FINISHED, replicas=3),),
-            [("NodeRemoved", NORMAL, "n1 was drained and its machine is being deleted; 3 replicas left")],
+            [("NodeRemoved", NORMAL, "n1 was drained and its machine is being deleted, 3 replicas left")],
         ),
         (
             (_removal(RemovalState.FINISHED, replicas=2), _removal(RemovalState.FINISHED, node="n2", replicas=1)),
-            [("NodeRemoved", NORMAL, "2 nodes drained, whose machines are being deleted: n1, n2; 1 replica left")],
+            [("NodeRemoved", NORMAL, "2 nodes drained, whose machines are being deleted: n1, n2, 1 replica left")],
         ),
         ((_removal(RemovalState.FAILED, code="Blocked", message="a pod came"),), [("Blocked", WARNING, "n1 stays: a pod came")]),
         ((_removal(RemovalState.FAILED, message="late"),), [("RemovalFailed", WARNING, "n1 stays: late")]),
@@ -212,9 +212,9 @@ def test_a_pod_that_fits_nowhere_is_told_why() -> None:
     ("others", "more"),
     [
         (0, ""),
-        (1, "; also for shop/p-1"),
-        (3, "; also for shop/p-1, shop/p-2, shop/p-3"),
-        (4, "; also for shop/p-1, shop/p-2, shop/p-3 and 1 more"),
+        (1, ", also for shop/p-1"),
+        (3, ", also for shop/p-1, shop/p-2, shop/p-3"),
+        (4, ", also for shop/p-1, shop/p-2, shop/p-3 and 1 more"),
     ],
 )
 def test_pods_alike_are_told_beside_the_first(others: int, more: str) -> None:

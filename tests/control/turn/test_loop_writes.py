@@ -193,7 +193,7 @@ def test_a_target_is_written_once_in_a_turn() -> None:
     bench = Bench()
     report = bench.turn(_action(), _action(ActionKind.CANCEL, to=1), _removal(1), _action(group="other", to=2))
     assert _ends(report) == [DONE, (ResultState.SKIPPED, "Deferred"), (ResultState.SKIPPED, "Deferred"), DONE]
-    assert report.results[1].message == f"this turn has just written {GENERAL}; the next one judges it"
+    assert report.results[1].message == f"this iteration has just written {GENERAL}. The next one decides on it"
     bench = Bench()
     bench.answers = {"general": [REFUSED]}
     assert _ends(bench.turn(_action(), _removal(1))) == [(ResultState.REFUSED, "Refused"), DONE]

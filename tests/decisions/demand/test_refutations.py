@@ -44,7 +44,7 @@ def test_a_label_that_the_empty_node_lacks(expander: Expander) -> None:
     assert (desired, told) == (1, ["NoGroupFits", "TemplateRefuted"])
     assert message == (
         "general would not help: its template accepts the pod, but its empty node general-1 rejects it: "
-        "wants disk=fast; the node has no disk"
+        "wants disk=fast, but the node has no disk"
     )
 
 
@@ -129,7 +129,7 @@ def test_what_did_not_help_is_not_bought_again_when_the_node_is_gone() -> None:
     line = pod(plan, "shop/web-1")
     assert (group(plan, "general").desired, codes(line)) == (0, ["NoGroupFits", "TemplateRefutedBefore"])
     assert line.reasons[1].message == (
-        "general did not help such a pod: its node general-1 rejected it: wants disk=fast; the node has no disk. "
+        "general did not help such a pod: its node general-1 rejected it: wants disk=fast, but the node has no disk. "
         "The group is tried again from 2027-01-16T08:00:00Z, or after a change of the policy or the target"
     )
 

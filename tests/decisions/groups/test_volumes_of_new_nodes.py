@@ -170,7 +170,7 @@ def test_a_pod_with_more_volumes_than_any_node_attaches() -> None:
     assert group(plan, "gen").desired == 2
     assert "GroupRejects" in codes(pod(plan, "shop/big-1"))
     said = " ".join(reason.message for reason in pod(plan, "shop/big-1").reasons)
-    assert "disk.example.com attaches 2 volumes; 0 are there, 3 more needed" in said
+    assert "disk.example.com attaches at most 2: 0 are there, 3 more needed" in said
 
 
 def test_groups_that_differ_in_limits_alone() -> None:

@@ -24,7 +24,7 @@ def test_one_pod_buys_the_whole_group() -> None:
     plan = _plan(1, node_group("tpu", max=8, scale_up=WHOLE))
     assert group(plan, "tpu").desired == 8
     reason = group(plan, "tpu").reasons[-1]
-    assert reason.message == "8 nodes where 1 would do: it only grows to its maximum 8 at once"
+    assert reason.message == "8 nodes where 1 would do: it grows to its maximum 8 in one step"
 
 
 def test_a_group_in_the_usual_steps_buys_what_is_needed() -> None:

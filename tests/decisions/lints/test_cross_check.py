@@ -46,7 +46,7 @@ def test_a_label_that_the_node_lacks() -> None:
     cluster.pods("web", 1, cpu="1", node_selector={"disk": "fast"})
     said = pod(plan_of(cluster.world(), policy(node_group("general", template=FAST))), "shop/web-1").reasons[-1]
     assert said.code == "TemplateRefuted"
-    assert str(said.data["why"]) == "wants disk=fast; the node has no disk"
+    assert str(said.data["why"]) == "wants disk=fast, but the node has no disk"
     assert finding.message == f"its template accepts pods that its empty, ready node general-1 rejects: {said.data['why']}"
 
 

@@ -73,7 +73,7 @@ def test_one_size_annotation_alone(annotations: dict, codes: list[str]) -> None:
 def test_which_size_annotation_is_there(there: str, other: str) -> None:
     """Whatever else is annotated."""
     (told,) = found(target("MachineDeployment", "d", {there: "1", "note": "x"}))
-    assert told.message == f"it has {there.partition('/')[2]} and no {other.partition('/')[2]}: neither counts"
+    assert told.message == f"it has {there.partition('/')[2]} and no {other.partition('/')[2]}: neither applies"
 
 
 def test_one_size_annotation_that_was_handed_down_is_told_once() -> None:

@@ -91,7 +91,7 @@ CASES: dict[str, tuple[Callable[[], Case], tuple[int, int, int | None], list[tup
     "grows for pods": (
         lambda: (_full(1, 2), _group(), Memory()),
         (1, 3, None),
-        [("PendingPods", "2 pending pods on 2 new nodes; the only group that can now")],
+        [("PendingPods", "2 pending pods on 2 new nodes. No other group can grow for them now")],
     ),
     "below its minimum": (
         lambda: (_full(1), _group(min=3), Memory()),
@@ -117,23 +117,23 @@ CASES: dict[str, tuple[Callable[[], Case], tuple[int, int, int | None], list[tup
     "waits for a node and knows how long others took": (
         lambda: (_with_machines(_full(1, replicas=2), "a", created=NOW - 60), _group(), LEARNED),
         (2, 2, None),
-        [(ONE_MORE[0], f"{ONE_MORE[1]}, expected by 2027-01-15T08:00:59Z; 10 of 10 earlier ones came in that time")],
+        [(ONE_MORE[0], f"{ONE_MORE[1]}, expected by 2027-01-15T08:00:59Z. 10 of 10 earlier ones came in that time")],
     ),
     "waits for a machine and knows how long others took": (
         lambda: (_full(1, replicas=2), _group(), LEARNED),
         (2, 2, None),
-        [(ONE_MORE[0], f"{ONE_MORE[1]}, expected by 2027-01-15T08:01:29Z; 10 of 10 earlier ones came in that time")],
+        [(ONE_MORE[0], f"{ONE_MORE[1]}, expected by 2027-01-15T08:01:29Z. 10 of 10 earlier ones came in that time")],
     ),
     "waits for longer than others took": (
         lambda: (_with_machines(_full(1, replicas=2), "a", created=NOW - 200), _group(), ONE_LATE),
         (2, 2, None),
-        [(ONE_MORE[0], f"{ONE_MORE[1]}, late: expected by 2027-01-15T07:58:38Z; 9 of 10 earlier ones came in that time")],
+        [(ONE_MORE[0], f"{ONE_MORE[1]}, late: expected by 2027-01-15T07:58:38Z. 9 of 10 earlier ones came in that time")],
     ),
     "grows and knows how long others took": (
         lambda: (_full(1, 2), _group(), LEARNED),
         (1, 3, None),
         [
-            ("PendingPods", "2 pending pods on 2 new nodes; the only group that can now"),
+            ("PendingPods", "2 pending pods on 2 new nodes. No other group can grow for them now"),
             ("LeadTime", "new nodes: usable after 1m54s (median) and 1m59s (95th percentile) of the last 10 requests"),
         ],
     ),
@@ -141,8 +141,8 @@ CASES: dict[str, tuple[Callable[[], Case], tuple[int, int, int | None], list[tup
         lambda: (_full(1, 2), _group(), ONE_LATE),
         (1, 3, None),
         [
-            ("PendingPods", "2 pending pods on 2 new nodes; the only group that can now"),
-            ("LeadTime", "new nodes: usable after 1m54s (median) of the last 10 requests; 1 of them did not come in time"),
+            ("PendingPods", "2 pending pods on 2 new nodes. No other group can grow for them now"),
+            ("LeadTime", "new nodes: usable after 1m54s (median) of the last 10 requests. 1 of them did not come in time"),
         ],
     ),
     "waits for one node and for the start of another": (
@@ -155,7 +155,7 @@ CASES: dict[str, tuple[Callable[[], Case], tuple[int, int, int | None], list[tup
         (4, 2, None),
         [
             ("RequestCancelled", "machine a, b never became a node (quota): cancelled, all 2 nodes stay"),
-            ("MachinesFailed", "2 machines failed or did not register in time; a: quota"),
+            ("MachinesFailed", "2 machines failed or did not register in time: a: quota"),
         ],
     ),
     "two machines failed and one must stay": (
@@ -163,7 +163,7 @@ CASES: dict[str, tuple[Callable[[], Case], tuple[int, int, int | None], list[tup
         (4, 3, None),
         [
             ("RequestCancelled", "machine a never became a node (quota): cancelled, all 2 nodes stay"),
-            ("MachinesFailed", "2 machines failed or did not register in time; a: quota"),
+            ("MachinesFailed", "2 machines failed or did not register in time: a: quota"),
         ],
     ),
     "a machine failed while a node leaves": (
@@ -175,7 +175,7 @@ CASES: dict[str, tuple[Callable[[], Case], tuple[int, int, int | None], list[tup
         (4, 3, None),
         [
             ("RequestCancelled", "machine a never became a node (quota): cancelled, all 2 nodes stay"),
-            ("MachinesFailed", "1 machine failed or did not register in time; a: quota"),
+            ("MachinesFailed", "1 machine failed or did not register in time: a: quota"),
         ],
     ),
     "a machine and a request without one failed": (
@@ -190,7 +190,7 @@ CASES: dict[str, tuple[Callable[[], Case], tuple[int, int, int | None], list[tup
                 "RequestCancelled",
                 "machine a and 1 request without a machine never became a node (quota): cancelled, the 1 node stays",
             ),
-            ("MachinesFailed", "2 machines failed or did not register in time; a: quota"),
+            ("MachinesFailed", "2 machines failed or did not register in time: a: quota"),
         ],
     ),
     "requests without machines come first": (
@@ -205,7 +205,7 @@ CASES: dict[str, tuple[Callable[[], Case], tuple[int, int, int | None], list[tup
                 "RequestCancelled",
                 "1 request without a machine never became a node (no machine within 15m): cancelled, the 1 node stays",
             ),
-            ("MachinesFailed", "2 machines failed or did not register in time; a: quota"),
+            ("MachinesFailed", "2 machines failed or did not register in time: a: quota"),
         ],
     ),
     "a failed machine at the minimum": (
@@ -217,7 +217,7 @@ CASES: dict[str, tuple[Callable[[], Case], tuple[int, int, int | None], list[tup
         (2, 2, None),
         [
             ("AskedAnew", "machine a never became a node (quota): requested again, because the minimum is 2"),
-            ("MachinesFailed", "1 machine failed or did not register in time; a: quota"),
+            ("MachinesFailed", "1 machine failed or did not register in time: a: quota"),
         ],
     ),
     "a failed machine of a group that grows": (
@@ -228,8 +228,8 @@ CASES: dict[str, tuple[Callable[[], Case], tuple[int, int, int | None], list[tup
         ),
         (2, 3, None),
         [
-            ("PendingPods", "1 pending pod on 1 new node; the only group that can now"),
-            ("MachinesFailed", "1 machine failed or did not register in time; a: quota"),
+            ("PendingPods", "1 pending pod on 1 new node. No other group can grow for them now"),
+            ("MachinesFailed", "1 machine failed or did not register in time: a: quota"),
         ],
     ),
     "rolling out": (
@@ -240,13 +240,13 @@ CASES: dict[str, tuple[Callable[[], Case], tuple[int, int, int | None], list[tup
         ),
         (2, 2, None),
         [
-            ("MachinesFailed", "1 machine failed or did not register in time; a: quota"),
+            ("MachinesFailed", "1 machine failed or did not register in time: a: quota"),
             ("RolloutInProgress", "general is rolling out a new revision"),
         ],
     ),
     "a machine made again within a minute of the size": (lambda: (_late(60), _group(), WAITED), (2, 1, None), [
         ("RequestCancelled", "machine again never became a node (no node within 15m): cancelled, the 1 node stays"),
-        ("MachinesFailed", "1 machine failed or did not register in time; again: no node within 15m"),
+        ("MachinesFailed", "1 machine failed or did not register in time: again: no node within 15m"),
     ]),
     "a machine made again later": (lambda: (_late(3500), _group(), HOUR_AGO), (2, 2, None), [
         (
@@ -285,7 +285,7 @@ CASES: dict[str, tuple[Callable[[], Case], tuple[int, int, int | None], list[tup
         lambda: (_full(1, 1, owners=KUBECTL), _group(), Memory()),
         (1, 2, None),
         [
-            ("PendingPods", "1 pending pod on 1 new node; the only group that can now"),
+            ("PendingPods", "1 pending pod on 1 new node. No other group can grow for them now"),
             ("ResizeNextTime", ""),
         ],
     ),
@@ -398,7 +398,7 @@ def test_a_group_without_target_is_told_of_and_nothing_is_done() -> None:
     line = group(plan, "general")
     assert (line.current, line.desired, line.held, plan.actions) == (0, 0, True, ())
     assert [one.code for one in line.reasons] == ["GroupHeld", "TargetMissing"]
-    assert line.reasons[1].message.endswith(" does not exist; if it was deleted for good, remove the NodeGroup from git")
+    assert line.reasons[1].message.endswith(" does not exist. If it was deleted for good, remove the NodeGroup from git")
     assert node(plan, "general-1").group == "general"
 
 
@@ -477,7 +477,7 @@ def test_an_empty_policy_releases_nothing_where_there_were_groups() -> None:
     (problem,) = plan_of(_full(1).world(), rules, Memory(known_groups={TARGET: "general", "x": "y"})).problems
     assert (problem.code, problem.message) == (
         "AllGroupsGone",
-        "the policy has no groups any more; it had 2: nothing is released",
+        "the policy has no groups any more. It had 2: nothing is released",
     )
     assert plan_of(_full(1).world(), rules).problems == ()
 

@@ -366,11 +366,11 @@ CASES: dict[str, tuple[Callable[[], Case], Said]] = {
     ),
     "that waits for a budget in nodes": (
         lambda: limited(budgets=(Budget(nodes=0),)),
-        (NodeState.EMPTY, 0, [("Budget", "the budget of 0 nodes at once is used up")]),
+        (NodeState.EMPTY, 0, [("Budget", "the budget of 0 nodes at a time is used up")]),
     ),
     "that waits for a budget in percent": (
         lambda: limited(budgets=(Budget(percent=0),)),
-        (NodeState.EMPTY, 0, [("Budget", "the budget of 0% at once is used up")]),
+        (NodeState.EMPTY, 0, [("Budget", "the budget of 0% at a time is used up")]),
     ),
     "that waits for the pace": (
         lambda: limited(Pace(max_removed_percent=0)),

@@ -35,8 +35,8 @@ def test_discovery_that_matches_nothing():
     (found,) = problems(rules, cluster())
     assert found.object == "discovery capi"
     assert found.message == (
-        "it takes no target of clusterAPI (namespaces pord): 2 targets were read, 2 in prod; 1 of them without a range of its "
-        "own, which no discovery takes"
+        "it takes no target of clusterAPI (namespaces pord): 2 targets were read, 2 in prod. 1 of them without their own "
+        "range, which no discovery takes"
     )
 
 
@@ -70,14 +70,14 @@ def test_a_group_that_waits_for_adopt_from():
     made.group("general", nodes=1, owners=(FieldOwner(manager="argocd-controller", operation="Apply", time_seconds=NOW - 9999),))
     plan, _ = decide(made.world(), policy(node_group("general")), Memory(), NOW)
     told = " ".join(plan_text(plan, width=200).split())
-    assert "the policy takes it over first, spec.adoptFrom: [argocd-controller]; only then argocd-controller leaves" in told
+    assert "the policy takes it over first (spec.adoptFrom: [argocd-controller]). Then argocd-controller leaves" in told
     assert "left out by its only owner it becomes 1" in told
 
 
 def test_a_policy_without_groups():
     """Neither a document nor discovery: the text, the comment and the page say so, and what to do."""
     plan, _ = decide(cluster().world(), policy(), Memory(), NOW)
-    told = "no NodeGroup names one and discovery finds none; `reconciler init` writes a first one"
+    told = "no NodeGroup names one and discovery finds none. `reconciler init` writes a first policy"
     page = plan_html(plan, Pictures(now=Picture(nodes=(), waiting=0)))
     assert all(told in said for said in (plan_text(plan, width=200), plan_markdown(plan).replace("\n", " "), page))
 

@@ -223,10 +223,10 @@ def test_a_release_says_how_the_topology_takes_replicas_over_again() -> None:
         cluster.group("general", nodes=1, owners=())
         cluster.target("old", 2, evidence=evidence, annotations=(("reconciler.dev/policy", "test"),))
         (release,) = plan_of(cluster.world(), policy(node_group("general", min=1))).actions
-        told.append(release.reason.message.partition("; to declare replicas again, ")[2])
+        told.append(release.reason.message.partition(". To declare replicas again, ")[2])
     assert told[0] == (
         "in one change of its Cluster, spec.topology.workers.machineDeployments[name=old], remove both size annotations and "
-        "declare replicas: 2 (another value is forced by the topology controller at once)"
+        "declare replicas: 2 (another value is overwritten by the topology controller)"
     )
     assert told[1:] == ["", ""]
 

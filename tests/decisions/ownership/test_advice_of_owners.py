@@ -88,7 +88,7 @@ def test_a_hold_is_released_where_it_stands() -> None:
         held = _line(evidence, policy(document))
         assert held.held
         assert next_step(held) == (
-            "`reconciler hold general --release` ends a hold on the target; one in git (spec.hold) is taken out there"
+            "`reconciler hold general --release` ends a hold on the target. A hold in git (spec.hold) ends there"
         )
     assert _line(OwnerEvidence(), policy(on_hold)).held
     assert _line(marked, policy(node_group("general"))).held
@@ -100,7 +100,7 @@ def test_a_mark_of_a_policy_that_nobody_runs_is_deleted() -> None:
     rules = policy(node_group("general"))
     held = _line(OwnerEvidence(), rules, annotations=((POLICY_MARK, "other"),))
     assert held.held
-    assert held.owner.evidence[-1].endswith("if neither will happen, delete the annotation")
+    assert held.owner.evidence[-1].endswith("Otherwise, delete the annotation")
     assert f"annotation {POLICY_MARK}: other" in held.owner.evidence
     assert not _line(OwnerEvidence(), rules).held
 
@@ -108,7 +108,7 @@ def test_a_mark_of_a_policy_that_nobody_runs_is_deleted() -> None:
 def test_evidence_that_is_missing_is_made_readable() -> None:
     """With the managed fields that it lacked the group is decided here."""
     held = _line(OwnerEvidence(managed_fields_present=False), policy(node_group("general")))
-    assert next_step(held) == "what the evidence names must be readable and must agree; until then nothing is written"
+    assert next_step(held) == "until the evidence can be read and agrees, nothing is written"
     assert "managedFields are missing" in held.owner.evidence[0]
     assert not _line(OwnerEvidence(), policy(node_group("general"))).held
 

@@ -35,15 +35,15 @@ def test_the_pods_that_keep_asking_are_named_and_counted() -> None:
     """Five pods: three by name."""
     (reason,) = _reasons(_plan(3, 5))
     assert reason.message == (
-        "terraform undid our writes 3 times, the last from 6 to 1; shop/web-1, shop/web-2, shop/web-3 and 2 more keep requesting "
-        "6; nothing is written until that stops and the group was held and released"
+        "terraform undid our writes 3 times, the last from 6 to 1, while shop/web-1, shop/web-2, shop/web-3 and 2 more keep "
+        "requesting 6. Nothing is written until that stops and the group has been held and released"
     )
 
 
 def test_without_pods_nobody_asks() -> None:
     """The sentence names the writer and the values alone."""
     (reason,) = _reasons(_plan(2, 0))
-    assert reason.message == "terraform undid our writes 2 times, the last from 6 to 1; after 3 times writes stop"
+    assert reason.message == "terraform undid our writes 2 times, the last from 6 to 1. Writes stop after 3 times"
 
 
 def test_few_pods_are_all_named() -> None:

@@ -83,7 +83,7 @@ def test_the_way_back_declares_what_is_there() -> None:
     found = back(_facts(5))
     assert (found.replicas, found.lines) == (5, ("replicas: 5",))
     assert found.sentence().startswith("remove the NodeGroup from the policy")
-    assert "forced by the topology controller" in found.risk
+    assert "overwritten by the topology controller" in found.risk
 
 
 def test_a_reason_for_what_a_topology_declares() -> None:
@@ -91,10 +91,10 @@ def test_a_reason_for_what_a_topology_declares() -> None:
     found = from_topology(_facts(3, TOPOLOGY), 2, 9)
     assert found is not None
     assert (found.before, found.after, found.alone) == (3, 3, 1)
-    assert found.sentence().endswith("; the webhook then keeps 3, and without both annotations sets 1")
+    assert found.sentence().endswith(". The webhook then keeps 3, and without both annotations sets 1")
     clamped = from_topology(_facts(6, TOPOLOGY), 1, 4)
     assert clamped is not None
-    assert "the webhook then makes 6 replicas 4, to be in 1 to 4" in clamped.sentence()
+    assert "The webhook then sets 6 replicas 4, to be in 1 to 4" in clamped.sentence()
 
 
 def test_no_reason_where_the_topology_leaves_replicas_out() -> None:

@@ -68,14 +68,14 @@ def test_the_way_to_us_outside_a_topology(replicas: int | None, after: int, risk
         "in one change of MachineDeployment prod/general, remove replicas and add both size annotations",
         "the next loop owns the field",
     )
-    assert found.sentence() == "; then ".join(found.steps) + (f" ({risk})" if risk else "")
+    assert found.sentence() == ", then ".join(found.steps) + (f" ({risk})" if risk else "")
 
 
 @pytest.mark.parametrize(
     ("facts", "forced", "where"),
     [
         (_facts(4), "is a conflict, or forced", "MachineDeployment prod/general"),
-        (_of_topology(4), "is forced by the topology controller at once",
+        (_of_topology(4), "is overwritten by the topology controller",
          "its Cluster, spec.topology.workers.machineDeployments[name=e]"),
     ],
 )  # fmt: skip
@@ -109,7 +109,7 @@ def test_what_a_topology_declares_is_handed_over_on_the_cluster() -> None:
     assert found.sentence() == (
         "to hand it over, in one change of its Cluster, spec.topology.workers.machineDeployments[name=e]: remove replicas and "
         'add to metadata.annotations cluster.x-k8s.io/cluster-api-autoscaler-node-group-min-size: "1" and '
-        'cluster.x-k8s.io/cluster-api-autoscaler-node-group-max-size: "5"; the webhook then keeps 1'
+        'cluster.x-k8s.io/cluster-api-autoscaler-node-group-max-size: "5". The webhook then keeps 1'
     )
     assert from_topology(_of_topology(1, controller="MachineDeployment a"), 1, 5) is None
     assert from_topology(_facts(1), 1, 5) is None

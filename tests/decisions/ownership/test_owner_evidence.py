@@ -72,8 +72,8 @@ OF_OTHER = (
     "policy other",
     (
         "annotation reconciler.dev/policy: other",
-        "it holds until policy other drops and releases the target, or nobody runs that policy for 10 minutes; if "
-        "neither will happen, delete the annotation",
+        "it holds until policy other drops and releases the target, or nobody runs that policy for 10 minutes. "
+        "Otherwise, delete the annotation",
     ),
 )
 CASES: dict[str, tuple[TargetFacts | None, Terms, Expected]] = {

@@ -96,7 +96,7 @@ def test_the_reason_names_the_disrupted_zones() -> None:
     memory = Memory(unneeded_since=dict.fromkeys(("a-0", "a-1"), NOW - 7200))
     plan = plan_of(cluster.world(), policy(node_group("a"), budgets=(Budget(nodes=9, zones=1),)), memory)
     (blocker,) = next(line.blockers for line in plan.nodes if line.blockers)
-    assert blocker.message == "a budget allows nodes of 1 zone to leave at once, and nodes of x leave"
+    assert blocker.message == "a budget allows nodes of 1 zone to leave at a time, and nodes of x leave"
 
 
 @pytest.mark.parametrize("_", range(300))

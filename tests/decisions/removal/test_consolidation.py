@@ -70,7 +70,7 @@ def test_off_it_is_only_shown() -> None:
     assert reason.data == {
         "nodes": SMALL, "by": "mega", "savingPerHour": "0.10", "savingPercent": 25, "pods": 2, "youngPods": 0, "enabled": False,
     }  # fmt: skip
-    assert reason.message.endswith("saves 0.10/h (25%) by moving 2 pods; scaleDown.consolidation.mode is Disabled")
+    assert reason.message.endswith("saves 0.10/h (25%) by moving 2 pods, but scaleDown.consolidation.mode is Disabled")
 
 
 def test_off_is_the_default() -> None:

@@ -94,7 +94,7 @@ def test_a_whole_report() -> None:
     rules = policy(node_group("general", min=5, price_per_hour="0.40"), currency="EUR")
     unowned = ("Unreplicated", "it has no controller that would recreate it")
     leaving = (
-        "its taint reconciler.dev/deleting says that it is being removed; if nobody is at work there, "
+        "its taint reconciler.dev/deleting says that the node is being removed. If nobody works there, "
         "remove the taint with `kubectl taint nodes general-3 reconciler.dev/deleting-`"
     )
     found = drain_report(world, rules, NOW, (30, 62, 80), 1_000_000)

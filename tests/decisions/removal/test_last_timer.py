@@ -58,7 +58,7 @@ def test_a_budget_of_zero_ends_with_its_span() -> None:
     """No node goes from 08:00 to 18:00: one that is due now goes at 18:00, and a simulation looks again then."""
     line, told, due = _told(Memory(unneeded_since={"general-1": NOW - 7200}), budgets=(ANY, _working_hours()))
     assert (line.removable_at, line.blockers[0].code) == ("2027-01-15T18:00:00Z", "Budget")
-    assert line.blockers[0].message == "a budget allows 0 nodes at once until 2027-01-15T18:00:00Z"
+    assert line.blockers[0].message == "a budget allows 0 nodes at a time until 2027-01-15T18:00:00Z"
     assert told == "may go at 2027-01-15T18:00:00Z, when the budget opens"
     assert due == NOW + 10 * 3600
 

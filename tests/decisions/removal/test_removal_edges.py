@@ -70,8 +70,8 @@ def test_zones_of_groups_that_may_not_grow_do_not_count_for_a_spread(most: int, 
 @pytest.mark.parametrize(
     ("fields", "code", "message"),
     [
-        ({"budgets": (Budget(nodes=1),)}, "Budget", "the budget of 1 node at once is used up"),
-        ({"budgets": (Budget(percent=50),)}, "Budget", "the budget of 50% at once is used up"),
+        ({"budgets": (Budget(nodes=1),)}, "Budget", "the budget of 1 node at a time is used up"),
+        ({"budgets": (Budget(percent=50),)}, "Budget", "the budget of 50% at a time is used up"),
         (
             {"budgets": OPEN, "pace": Pace(max_removed_percent=50)},
             "Pace",

@@ -459,7 +459,7 @@ def test_a_machine_is_overdue_after_what_was_learned() -> None:
         group.grows(f"n{number}", 240 - number)
     group.ask("slow")
     assert group.look(359).situations[0].failed == ()
-    assert group.look(1).situations[0].failed == (("slow", "no node within 6m, learned from 20 requests; the policy allows 15m"),)
+    assert group.look(1).situations[0].failed == (("slow", "no node within 6m, learned from 20 requests. The policy allows 15m"),)
     group.now += 40
     group.joins("slow")
     group.look()

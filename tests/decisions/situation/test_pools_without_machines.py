@@ -42,4 +42,4 @@ def test_the_platform_chooses_where_the_policy_says_so(of_group: ScaleDown, of_p
     (removal,) = of_kind(plan, ActionKind.REMOVE_NODE)
     reason = next(one for one in group(plan, "pool").reasons if one.code == "PlatformChooses")
     assert (removal.from_, removal.to, reason.data["nodes"]) == (2, 1, removal.nodes)
-    assert "the platform chooses which to remove" in reason.message
+    assert "The platform chooses which to remove" in reason.message

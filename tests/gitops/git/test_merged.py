@@ -211,7 +211,7 @@ def test_names_of_conflicts_are_any_bytes(repo: GitRepo) -> None:
 def test_unrelated_histories_say_what_to_do(repo: GitRepo) -> None:
     head = repo.git("commit-tree", "-m", "x", repo.git("rev-parse", "main^{tree}"))
     with (
-        pytest.raises(RepositoryError, match=r"no common commit here; .*--unshallow.*--base-tip"),
+        pytest.raises(RepositoryError, match=r"no common commit here. .*--unshallow.*--base-tip"),
         merged(Repository.at(repo.root), repo.git("rev-parse", "main"), head),
     ):
         pass
@@ -225,7 +225,7 @@ def test_a_shallow_clone_without_the_fork_says_what_to_fetch(repo: GitRepo, tmp_
     clone.git("fetch", "--quiet", f"--depth={depth}", f"file://{repo.root}", "main:base", "change:head")
     found = Repository.at(clone.root)
     with (
-        pytest.raises(RepositoryError, match=r"fetch more \(`git fetch --unshallow`; in a checkout action fetch-depth: 0\)"),
+        pytest.raises(RepositoryError, match=r"Fetch more \(`git fetch --unshallow`, or fetch-depth: 0 in a checkout action\)"),
         merged(found, found.commit("base"), found.commit("head")),
     ):
         pass
@@ -249,7 +249,7 @@ def test_a_shallow_clone_may_hide_a_nearer_ancestor(repo: GitRepo, tmp_path: Pat
     (repo.root / ".git" / "shallow").write_text(f"{cut}\n")
     found = Repository.at(repo.root)
     assert found.merge_base(base, head) == repo.git("rev-parse", "side~1")
-    with pytest.raises(RepositoryError, match=r"is incomplete here; .*fetch more"), merged(found, base, head):
+    with pytest.raises(RepositoryError, match=r"is incomplete here. .*fetch more"), merged(found, base, head):
         pass
 
 
@@ -311,7 +311,7 @@ def test_git_that_is_too_old_says_so(repo: GitRepo, tmp_path: Path) -> None:
     old.chmod(0o755)
     found = Repository(Repository.at(repo.root).git_dir, str(old))
     with (
-        pytest.raises(RepositoryError, match=r"git 2\.38 or newer; this is git version 2\.34\.1.*refs/pull/N/merge"),
+        pytest.raises(RepositoryError, match=r"git 2\.38 or newer, and this is git version 2\.34\.1.*refs/pull/N/merge"),
         merged(found, base, head),
     ):
         pass

@@ -159,7 +159,7 @@ def test_bytes_come_out_as_committed(repo: GitRepo):
 
 def test_no_repository(tmp_path: Path):
     """A directory outside of any, and one that is not there."""
-    with pytest.raises(RepositoryError, match="is not in a git repository; name one with --repo DIR"):
+    with pytest.raises(RepositoryError, match=r"is not in a git repository\. Name one with --repo DIR"):
         Repository.at(Path("/"))
     with pytest.raises(RepositoryError, match="no such directory"):
         Repository.at(tmp_path / "nowhere")

@@ -91,7 +91,7 @@ def test_all_groups_gone(before: dict[str, str], words: str) -> None:
     there = taken(fetched(prod=POLICY, **before))
     found = fault(fetched(prod=POLICY), there)
     assert (found.code, found.revision) == (FaultCode.NO_GROUPS, COMMIT)
-    assert found.message == f"no NodeGroup and no discovery is left; {words}"
+    assert found.message == f"no NodeGroup and no discovery is left. {words}"
     assert "--allow-no-groups" in found.hint
     assert taken(fetched(prod=POLICY), there, allow_no_groups=True).policy.groups == ()
     assert taken(fetched(prod=POLICY)).policy.groups == ()

@@ -60,7 +60,7 @@ def test_what_does_not_count_is_told(repo: GitRepo, approvals: CommitApprovals, 
     assert found.counted == ()
     first, second = found.refused
     assert first.startswith(f"commit {odd[:12]} approves nothing by Reconciler-Approve-Removals: 'everything': ")
-    assert second.startswith(f"the approval of commit {unsigned[:12]} does not count: ")
+    assert second.startswith(f"the approval of commit {unsigned[:12]} is invalid: ")
 
 
 def test_a_signature_is_looked_at_once(

@@ -40,10 +40,10 @@ def problem(line: int, message: str) -> Problem:
     ("problems", "hint", "sentence"),
     [
         ((), "", "it is so"),
-        ((), "do that", "it is so; do that"),
+        ((), "do that", "it is so. Do that"),
         ((problem(4, "odd"),), "", "it is so: a.yaml:4:3: odd"),
         ((problem(4, "odd"), problem(5, "even")), "", "it is so: a.yaml:4:3: odd (and 1 more)"),
-        ((problem(4, "odd"), problem(5, "b"), problem(6, "c")), "do that", "it is so: a.yaml:4:3: odd (and 2 more); do that"),
+        ((problem(4, "odd"), problem(5, "b"), problem(6, "c")), "do that", "it is so: a.yaml:4:3: odd (and 2 more). Do that"),
     ],
 )
 def test_sentence_of_a_fault(problems: tuple[Problem, ...], hint: str, sentence: str) -> None:

@@ -429,7 +429,7 @@ def test_a_credential_program_that_fails(tmp_path: Path, caplog: pytest.LogCaptu
 def test_unknown_context(tmp_path: Path) -> None:
     """A context that is not there is answered with those that are."""
     path = kubeconfig(tmp_path, "https://127.0.0.1:1")
-    with pytest.raises(ConnectionConfigError, match='unknown context "there"; choose one of: here'):
+    with pytest.raises(ConnectionConfigError, match=r'unknown context "there"\. Choose one of: here'):
         connect(path, "there", environment={})
 
 
@@ -453,7 +453,7 @@ def test_the_environment_names_files(tmp_path: Path) -> None:
     [
         (f"users:\n- name: u\n  user: {{token: {TOKEN}", "invalid YAML"),
         ("- a\n", "invalid kubeconfig"),
-        ("contexts: []\n", "no current-context is set; choose one of: none"),
+        ("contexts: []\n", "no current-context is set. Choose one of: none"),
         ("current-context: x\ncontexts: [{name: x, context: {cluster: c, user: u}}]\n", 'names cluster "c", which has no server'),
         (
             "current-context: x\ncontexts: [{name: x, context: {cluster: c, user: u}}]\n"

@@ -104,7 +104,7 @@ def test_held_that_was_good_keeps_its_last_good_version_for_ever() -> None:
         entry = groups(found)["a"]
         assert (entry.size.min, entry.hold is not None) == (2, True)
         assert entry.hold is not None
-        assert entry.hold.reason.endswith("; the last good version stays in force")
+        assert entry.hold.reason.endswith(". The last good version stays in force")
     assert groups(judged(policy(), group("a", low=4), before=twice))["a"].hold is None
 
 
@@ -115,7 +115,7 @@ def test_never_good_stays_never_good() -> None:
     for found in (first, again):
         entry = groups(found)["a"]
         assert entry.hold is not None
-        assert entry.hold.reason.endswith("; it never was valid")
+        assert entry.hold.reason.endswith(". It has never been valid")
         assert (entry.target.name, entry.size.min, entry.tier) == ("a", None, None)
 
 

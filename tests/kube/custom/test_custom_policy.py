@@ -102,7 +102,7 @@ def test_invalid_group_is_held_alone():
     held, other = groups(found)["a"], groups(found)["b"]
     assert (held.size.min, held.size.max, other.size.min, other.hold) == (1, 5, 3, None)
     assert held.hold is not None
-    assert "the last good version stays in force" in held.hold.reason
+    assert "The last good version stays in force" in held.hold.reason
     assert str(held.places["spec.hold"]) == "NodeGroup infra/a spec.size.min"
     assert (held.places["spec.hold"].line, held.places["spec.hold"].column) == (0, 0)
 
@@ -168,7 +168,7 @@ def test_group_that_never_was_good_keeps_its_target_alone():
     found = groups(judged(policy(), group("a", tier="sport", scaleDown={"unneededTime": "1h"})))["a"]
     assert (found.target.name, found.tier, found.scale_down.unneeded_time_seconds) == ("a", None, None)
     assert found.hold is not None
-    assert "it never was valid" in found.hold.reason
+    assert "It has never been valid" in found.hold.reason
 
 
 def test_group_that_never_was_good_stays_so():
@@ -177,7 +177,7 @@ def test_group_that_never_was_good_stays_so():
     found = groups(judged(policy(), changed(group("a", tier="sport"), tier="sprot"), before=first))["a"]
     assert (found.tier, found.size.max) == (None, None)
     assert found.hold is not None
-    assert "it never was valid" in found.hold.reason
+    assert "It has never been valid" in found.hold.reason
 
 
 def test_invalid_group_of_nobody_is_not_ours():

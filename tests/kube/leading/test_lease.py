@@ -82,7 +82,7 @@ def test_the_first_leads(api: KubernetesApi) -> None:
     assert two.first.step()
     assert not two.second.step()
     two.first.guard()
-    with pytest.raises(NotLeaderError, match="two does not lead; one does"):
+    with pytest.raises(NotLeaderError, match=r"two does not lead, and one does"):
         two.second.guard()
     assert two.stored() == {
         "holderIdentity": "one",
@@ -138,7 +138,7 @@ def test_a_frozen_leader_sends_nothing(api: KubernetesApi) -> None:
     two.pace.now += 10
     guarded.write("POST", f"{LEASES}", lease_object("frozen-allowed"))
     two.pace.now += 0.1
-    with pytest.raises(NotLeaderError, match=r"renewed 10\.1 s ago; 10"):
+    with pytest.raises(NotLeaderError, match=r"renewed 10\.1 s ago, and 10"):
         guarded.write("POST", f"{LEASES}", lease_object("frozen-refused"))
     with pytest.raises(ApiError) as found:
         api.get(f"{LEASES}/frozen-refused")

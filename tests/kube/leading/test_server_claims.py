@@ -34,7 +34,7 @@ def test_the_first_has_the_server_whatever_restarts() -> None:
     assert why.startswith(
         "its kubeconfig leads to the API server of Cluster infra/east, as ConfigMap reconciler/reconciler-state-server-"
     )
-    assert "correct the Secret, or delete the Cluster" in why
+    assert "Correct the Secret, or delete the Cluster" in why
     assert _claims(management).claim(server, EAST) == ""
     assert _claims(management).claim(_server("two"), COPY) == ""
 

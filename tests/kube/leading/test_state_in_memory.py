@@ -68,7 +68,7 @@ def test_the_largest_part(api: FakeApiServer, monkeypatch: pytest.MonkeyPatch, p
     if kept:
         assert state.save("memory", b"large")
         return
-    with pytest.raises(StateUnavailableError, match="memory has 33554433 bytes; the limit is 33554432"):
+    with pytest.raises(StateUnavailableError, match=r"memory has 33554433 bytes, more than the limit of 33554432"):
         state.save("memory", b"large")
     assert api.sent == []
 
@@ -157,7 +157,7 @@ def test_an_entry_that_cannot_be_read(api: FakeApiServer, entry: str) -> None:
 @pytest.mark.parametrize(("claim", "why"), [
     ({"sizeBytes": 10**30}, "says 1000000000000000000000000000000 bytes"), ({"sizeBytes": -1}, "says -1 bytes"),
     ({"sizeBytes": 2**40}, "says 1099511627776 bytes"),
-    ({"chunks": ["reconciler-state-prod"] * 38}, "names 38 chunks; the limit is 37"),
+    ({"chunks": ["reconciler-state-prod"] * 38}, "names 38 chunks, more than the limit of 37"),
 ])  # fmt: skip
 def test_an_entry_that_claims_too_much(api: FakeApiServer, claim: dict[str, object], why: str) -> None:
     """Damage, before anything of that size is read or unpacked."""
@@ -181,7 +181,7 @@ def test_a_part_that_unpacks_into_more_than_was_written(api: FakeApiServer) -> N
     state.save("memory", b"small")
     bomb = base64.b64encode(zlib.compress(bytes(50_000_000))).decode()
     api.put(path, api.objects[path] | {"binaryData": {"memory.zlib": bomb}})
-    with pytest.raises(StateUnavailableError, match="damaged: its content differs from what was written"):
+    with pytest.raises(StateUnavailableError, match="damaged: its content differs from the written content"):
         StateObject(api, "kube-state", "prod").load("memory")
 
 

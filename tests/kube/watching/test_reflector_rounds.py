@@ -13,7 +13,7 @@ from reconciler.kube.watching.reflector import Phase, StreamState, _OwnThread
 from tests.kube.reflected import NODES, Run, bookmark, event, gone, page, watches
 
 REFUSED = ApiError(400, "BadRequest", "unknown field")
-FORGOTTEN = "the known version is too old to continue from; it is read again"
+FORGOTTEN = "the known version is too old to continue from, so the list is read again"
 
 
 def states_at_pauses(run: Run) -> list[StreamState]:

@@ -144,7 +144,7 @@ def test_a_marked_machine_of_a_target_that_was_written(
         return
     code = WriteCode.PASSED_OVER if ends == "passed over" else WriteCode.STALE
     assert (ended.state, ended.code, ended.reopen) == (RemovalState.FAILED, code, True)
-    assert ("the platform took another one instead" in ended.message) == (ends == "passed over")
+    assert ("The platform took another one instead" in ended.message) == (ends == "passed over")
     assert ("cannot tell whether it shrank" in ended.message) == (ends == "nobody can tell")
     assert (machines.machines["m1"].mark, machines.written) == (None, [("PATCH", "m1")])
 

@@ -34,7 +34,7 @@ def test_a_hold_is_told_with_its_reason():
     held = node_group("general", hold=Hold(reason="recovering general-1", until_seconds=NOW + 3_600))
     text = story(policy(held))
     assert f"on hold until {instant_text(NOW + 3_600)}: recovering general-1" in text
-    assert "held; it would go 2 -> 3" in text
+    assert "held. Without the hold, it would go 2 -> 3" in text
 
 
 def test_a_reason_of_an_action_is_told_once():
@@ -53,7 +53,7 @@ def test_a_group_of_a_topology_is_told_how_it_is_handed_over():
     text = story(policy(node_group("general", max=6)), evidence=evidence)
     assert "in one change of its Cluster, spec.topology.workers.machineDeployments[name=md-0]: remove replicas" in text
     assert 'cluster.x-k8s.io/cluster-api-autoscaler-node-group-max-size: "6"' in text
-    assert "the webhook then keeps 2, and without both annotations sets 1 [FromTopology]" in text
+    assert "The webhook then keeps 2, and without both annotations sets 1 [FromTopology]" in text
 
 
 def test_what_new_nodes_took_is_told_with_when_a_request_is_overdue():
@@ -62,7 +62,7 @@ def test_what_new_nodes_took_is_told_with_when_a_request_is_overdue():
     target, rules = "MachineDeployment prod/general", policy(node_group("general"))
     text = story(rules, Memory(lead_times={target: LeadTimes(requests=took)}))
     assert "new nodes: usable after 5m19s (median) and 5m28s (95th percentile) of the last 20 requests" in text
-    assert "a request without a node is overdue after 7m30s, learned from 20 requests; the policy allows 15m" in text
+    assert "a request without a node is overdue after 7m30s, learned from 20 requests. The policy allows 15m" in text
     text = story(
         policy(node_group("general")), Memory(lead_times={"MachineDeployment prod/general": LeadTimes(requests=took[1:])})
     )

@@ -29,7 +29,7 @@ def test_a_pending_pod_is_told_every_reason() -> None:
     said = "\n".join(_said("pod", "shop/giant-1"))
     assert "[NoGroupFits]" in said
     assert said.count("- general: ") == 1
-    assert "wants disk=ssd; the node has no disk [NodeAffinity]" in said
+    assert "wants disk=ssd, but the node has no disk [NodeAffinity]" in said
 
 
 def test_nodes_are_counted_under_every_plugin_that_says_no() -> None:
@@ -79,7 +79,7 @@ def test_a_group_is_told_its_owner_limits_pods_and_nodes() -> None:
     """Evidence of ownership, the limit with its figures, the pod that it cannot run, and the nodes that could go."""
     said = _said("group", "general")
     assert any("owns spec.replicas" in line for line in said)
-    assert any("few: 3 of 4 nodes in use or requested; one more node takes 1" in line for line in said)
+    assert any("few: 3 of 4 nodes in use or requested. One more node adds 1" in line for line in said)
     assert any("giant" in line and "(1 pod)" in line for line in said)
     assert "Nodes: 3, of which 2 could go if nothing kept them" in said
 

@@ -181,7 +181,7 @@ def test_more_than_a_claim_can_have() -> None:
     many = devices("n1", *(gpu(number) for number in range(40)))
     assert said(node("n1"), many, web("c"), claim("c", request(count=32)))["n1"] == ""
     found = said(node("n1"), node("n2"), many, web("c"), claim("c", request(count=33)))
-    assert found["n1"] == f"{NO}claim c asks for 33 devices; 32 are the limit"
+    assert found["n1"] == f"{NO}claim c asks for 33 devices, more than the limit of 32"
 
 
 def test_constraints() -> None:

@@ -132,7 +132,7 @@ def test_what_a_node_lacks_is_said() -> None:
     rejection = affinity_rejection((("pool", "gpu"), ("zone", "a")), None, {"zone": "b", "pool": "gpu"}.get, "n1")
 
     assert rejection is not None
-    assert rejection.message == "wants zone=a; the node has pool=gpu, zone=b"
+    assert rejection.message == "wants zone=a, but the node has pool=gpu, zone=b"
 
 
 def _fields(*values: str) -> tuple[Requirement, ...]:
@@ -142,26 +142,26 @@ def _fields(*values: str) -> tuple[Requirement, ...]:
 @pytest.mark.parametrize(
     ("pairs", "terms", "message"),
     [
-        ((("pool", "gpu"), ("tier", "x")), None, "wants pool=gpu, tier=x; the node has pool=db, no tier"),
-        ((), (_term(Requirement("zone", "In", ("b",))),), "wants zone=b; the node has zone=a"),
-        ((("pool", "gpu"),), (_term(Requirement("zone", "In", ("b",))),), "wants pool=gpu; the node has pool=db, zone=a"),
-        ((("pool", "gpu"),), (_term(Requirement("zone", "In", ("a",))),), "wants pool=gpu; the node has pool=db, zone=a"),
-        ((("pool", "db"),), (_term(Requirement("zone", "In", ("b",))),), "wants zone=b; the node has pool=db, zone=a"),
+        ((("pool", "gpu"), ("tier", "x")), None, "wants pool=gpu, tier=x, but the node has pool=db, no tier"),
+        ((), (_term(Requirement("zone", "In", ("b",))),), "wants zone=b, but the node has zone=a"),
+        ((("pool", "gpu"),), (_term(Requirement("zone", "In", ("b",))),), "wants pool=gpu, but the node has pool=db, zone=a"),
+        ((("pool", "gpu"),), (_term(Requirement("zone", "In", ("a",))),), "wants pool=gpu, but the node has pool=db, zone=a"),
+        ((("pool", "db"),), (_term(Requirement("zone", "In", ("b",))),), "wants zone=b, but the node has pool=db, zone=a"),
         (
             (),
             (
                 _term(Requirement("zone", "In", ("b", "c")), Requirement("gen", "Gt", ("3",))),
                 _term(Requirement("spot", "Exists")),
             ),
-            "wants (zone in (b,c), gen>3) or spot; the node has no gen, no spot, zone=a",
+            "wants (zone in (b,c), gen>3) or spot, but the node has no gen, no spot, zone=a",
         ),
-        ((), (_term(Requirement("zone", "NotIn", ("a",))),), "wants zone!=a; the node has zone=a"),
-        ((), (_term(Requirement("zone", "NotIn", ("a", "b"))),), "wants zone notin (a,b); the node has zone=a"),
-        ((), (_term(Requirement("zone", "DoesNotExist")),), "wants !zone; the node has zone=a"),
-        ((), (_term(Requirement("gen", "Lt", ("3",))),), "wants gen<3; the node has no gen"),
-        ((), (_term(fields=_fields("n2")),), "wants metadata.name=n2; the node has metadata.name=n1"),
-        ((), (), "wants no node (its affinity has no terms); the node has no say"),
-        ((), (_term(),), "wants nothing (an empty term); the node has no say"),
+        ((), (_term(Requirement("zone", "NotIn", ("a",))),), "wants zone!=a, but the node has zone=a"),
+        ((), (_term(Requirement("zone", "NotIn", ("a", "b"))),), "wants zone notin (a,b), but the node has zone=a"),
+        ((), (_term(Requirement("zone", "DoesNotExist")),), "wants !zone, but the node has zone=a"),
+        ((), (_term(Requirement("gen", "Lt", ("3",))),), "wants gen<3, but the node has no gen"),
+        ((), (_term(fields=_fields("n2")),), "wants metadata.name=n2, but the node has metadata.name=n1"),
+        ((), (), "wants no node (its affinity has no terms), but the node has no say"),
+        ((), (_term(),), "wants nothing (an empty term), but the node has no say"),
     ],
 )
 def test_what_was_wanted_is_said(

@@ -84,7 +84,7 @@ def test_what_affinity_says(shape: dict[str, object], there: dict[str, object] |
 @pytest.mark.parametrize(
     ("constraints", "node", "said"),
     [
-        ((_spread("zone"),), 0, ["zone=a has 1 matching pod, the least is 0 (in b); one more is beyond maxSkew 1"]),
+        ((_spread("zone"),), 0, ["zone=a has 1 matching pod, the least is 0 (in b), so one more would exceed maxSkew 1"]),
         ((_spread("zone"),), 1, []),
         ((_spread("zone"),), 2, ["the node has no label zone"]),
         ((_spread("zone", max_skew=2),), 0, []),
@@ -92,7 +92,7 @@ def test_what_affinity_says(shape: dict[str, object], there: dict[str, object] |
         (
             (_spread("rack", min_domains=2),),
             0,
-            ["rack=r has 1 matching pod, the least is 0 (only 1 of 2 domains); one more is beyond maxSkew 1"],
+            ["rack=r has 1 matching pod, the least is 0 (only 1 of 2 domains), so one more would exceed maxSkew 1"],
         ),
         ((_spread("rack", min_domains=1),), 0, []),
         ((_spread("zone"), _spread("rack")), 1, ["the node has no label rack"]),
@@ -118,7 +118,7 @@ def test_pods_are_counted_in_words() -> None:
 
     (said,) = SchedulingState(cluster.world()).verdict(1, 0)
 
-    assert said.message == "zone=a has 2 matching pods, the least is 0 (in b); one more is beyond maxSkew 1"
+    assert said.message == "zone=a has 2 matching pods, the least is 0 (in b), so one more would exceed maxSkew 1"
 
 
 def test_a_node_without_host_name_is_no_zone_of_pods_that_spread_over_hosts_too() -> None:
@@ -147,4 +147,4 @@ def test_the_domain_with_the_fewest_is_one_that_counts() -> None:
     cluster.pods("web", 2, on=["n1", None], labels={"app": "web"}, shape=shape)
 
     (said,) = SchedulingState(cluster.world()).verdict(0, 1)
-    assert said.message == "zone=b has 1 matching pod, the least is 0 (in c); one more is beyond maxSkew 1"
+    assert said.message == "zone=b has 1 matching pod, the least is 0 (in c), so one more would exceed maxSkew 1"

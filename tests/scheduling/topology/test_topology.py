@@ -43,7 +43,9 @@ def test_a_full_zone_holds_the_others_back() -> None:
 
     assert state.place(0, 9) == ((0, 2), (1, 2), (2, 1))
     assert state.verdict(0, 0) == (
-        Rejection("PodTopologySpread", f"{ZONE}=a has 2 matching pods, the least is 1 (in c); one more is beyond maxSkew 1"),
+        Rejection(
+            "PodTopologySpread", f"{ZONE}=a has 2 matching pods, the least is 1 (in c), so one more would exceed maxSkew 1"
+        ),
     )
 
 

@@ -263,9 +263,12 @@ def _limited(*limits: int | None) -> tuple[CsiNode, ...]:
 @pytest.mark.parametrize(
     ("terms", "message"),
     [
-        (_term(HOSTNAME_LABEL, "gone"), f"{HOSTNAME_LABEL}=gone; this node has {HOSTNAME_LABEL}=n0; no node is left that has it"),
-        (_term("rack", "r1", "r2"), "rack in (r1,r2); this node has no rack; no node is left that has it"),
-        (_term(ZONE, "b"), f"{ZONE}=b; this node has {ZONE}=a"),
+        (
+            _term(HOSTNAME_LABEL, "gone"),
+            f"{HOSTNAME_LABEL}=gone, but this node has {HOSTNAME_LABEL}=n0. No node is left that has it",
+        ),
+        (_term("rack", "r1", "r2"), "rack in (r1,r2), but this node has no rack. No node is left that has it"),
+        (_term(ZONE, "b"), f"{ZONE}=b, but this node has {ZONE}=a"),
     ],
 )
 def test_a_volume_names_the_place_that_it_needs(terms: tuple[NodeSelectorTerm, ...], message: str) -> None:
@@ -380,7 +383,7 @@ def test_what_each_plugin_says_with_names_and_numbers() -> None:
     )
     disk = {"volumes": (VolumeUse(kind="GCEPersistentDisk", identity="d"),)}
     asks = (
-        ("NodeVolumeLimits", _uses("one", "two"), f"{DRIVER} attaches 1 volumes; 0 are there, 2 more needed"),
+        ("NodeVolumeLimits", _uses("one", "two"), f"{DRIVER} attaches at most 1: 0 are there, 2 more needed"),
         ("NodeVolumeLimits", _uses("x", "y"), "claim x does not exist"),
         ("VolumeZone", _uses("one"), f"a volume is in {ZONE}=b|c"),
         ("VolumeZone", _uses("three"), "a volume is in topology.kubernetes.io/region=r"),
@@ -390,12 +393,12 @@ def test_what_each_plugin_says_with_names_and_numbers() -> None:
         ("VolumeZone", _uses("now"), "claim now has no volume yet"),
         ("VolumeZone", _uses("away"), "volume nowhere of claim away does not exist"),
         ("VolumeBinding", _uses("far", "now"), "claim now is not bound"),
-        ("VolumeBinding", _uses("far"), f"volume far needs {ZONE}=b; this node has {ZONE}=a"),
+        ("VolumeBinding", _uses("far"), f"volume far needs {ZONE}=b, but this node has {ZONE}=a"),
         ("VolumeBinding", _uses("zonal"), "class zonal of claim zonal provisions no volume for this node's topology"),
         (
             "VolumeBinding",
             _uses("far", "local"),
-            f"volume far needs {ZONE}=b; this node has {ZONE}=a; "
+            f"volume far needs {ZONE}=b, but this node has {ZONE}=a; "
             "no volume of class local matches claim local on this node, and none is provisioned",
         ),
         ("VolumeRestrictions", _uses("x"), "claim x does not exist"),

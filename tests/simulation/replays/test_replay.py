@@ -110,7 +110,7 @@ def test_groups_that_could_not_grow_are_named():
     assert tuple(map(plain_sentence, note_words(found)[:3])) == (
         "test: no group could grow, so the figures say nothing about this policy",
         "test: held all the time: held",
-        "test: nothing says what a new node offers: unknown",
+        "test: the capacity of a new node is unknown: unknown",
     )
 
 

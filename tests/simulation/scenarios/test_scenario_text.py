@@ -72,7 +72,7 @@ def test_duration_without_unit():
     """The hint says how to write it."""
     place, message, _ = _error("at: 5m", "at: 5")
     assert place == "scenarios/small.yaml:14:12"
-    assert "write it like 90s, 10m or 1h30m" in message
+    assert "Write it like 90s, 10m or 1h30m" in message
 
 
 def test_bad_quantity():

@@ -119,7 +119,7 @@ class Weighing(msgspec.Struct, frozen=True):
     a_node: int = 0
 
     def of(self, group: GroupDraft) -> int | None:
-        """None where nothing says what a node of the group counts."""
+        """None where the capacity is unknown of a node of the group counts."""
         if self.by is Expander.LEAST_COST:
             return group.group.price_micros
         template = group.group.template

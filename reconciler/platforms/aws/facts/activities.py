@@ -167,7 +167,7 @@ _CAUSES = (
 """Fragments of a cause, the most specific first."""
 _ADVICE = {
     True: "nothing: the loop places its pods elsewhere and waits for its successor",
-    False: "nothing, if something drains the node in time; the loop does not shrink the group for it",
+    False: "nothing, if another tool drains the node in time. The loop does not shrink the group for it",
 }
 
 

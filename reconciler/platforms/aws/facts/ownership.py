@@ -54,8 +54,8 @@ def _writers(item: AutoScalingGroup, view: AwsView, units: Units | None) -> Iter
         )
     if units is not None:
         evidence = (
-            f"{units.name}: desired capacity {item.desired_capacity} does not count nodes, so the loop does not write it; "
-            "it would where all weights are 1 and DesiredCapacityType is units"
+            f"{units.name}: desired capacity {item.desired_capacity} does not count nodes, so the loop does not write it. "
+            "It does if all weights are 1 and DesiredCapacityType is units"
         )
         yield OtherWriter(by="its unit", evidence=evidence)
     for policy in view.policies.get(name, ()):
@@ -159,9 +159,9 @@ def _cautions(item: AutoScalingGroup, tags: Mapping[str, str], view: AwsView) ->
     if written is not None and item.desired_capacity > written:
         yield Caution(
             code="RaisedByOthers",
-            message=f"its desired capacity is {item.desired_capacity}, and the last write that we signed was {written}: "
-            "somebody else has raised it, unless we stopped before we could sign",
-            advice="find the writer in CloudTrail (SetDesiredCapacity, UpdateAutoScalingGroup); undone writes hold the group",
+            message=f"its desired capacity is {item.desired_capacity}, and the last write that we signed was {written}. "
+            "Somebody else has raised it, unless we stopped before we could sign",
+            advice="find the writer in CloudTrail (SetDesiredCapacity, UpdateAutoScalingGroup). Undone writes hold the group",
         )
     yield from going(item, view.noticed, view.activities.get(item.auto_scaling_group_name, ()))
     yield from _managed_health(item, view)

@@ -97,7 +97,7 @@ class ReservedCapacity:
         for sentence in use.unusable:
             yield Caution(
                 code="ReservationUnusable",
-                message=f"a reservation does not count: {sentence}",
+                message=f"a reservation is ignored: {sentence}",
                 advice="see `aws ec2 describe-capacity-reservations`",
             )
         for zone, blocks in sorted(self._blocks(use).items()):

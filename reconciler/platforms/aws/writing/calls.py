@@ -111,7 +111,7 @@ def failed(error: AwsError, what: str) -> WriteResult:
     if error.unauthenticated:
         return WriteResult(code=WriteCode.UNAVAILABLE, message=f"{message} (credentials are read again for the next call)")
     if error.denied:
-        return WriteResult(code=WriteCode.DENIED, message=f"{message} (`reconciler doctor` shows what is missing)")
+        return WriteResult(code=WriteCode.DENIED, message=f"{message} (`reconciler doctor` lists the missing rights)")
     if says(error, NO_GROUP):
         return WriteResult(code=WriteCode.NOT_FOUND, message=message)
     if says(error, BELOW_MINIMUM) or says(error, ABOVE_MAXIMUM):
@@ -198,7 +198,7 @@ class Bucket:
     def _closed(self) -> AwsError:
         """One sentence for the refused call and for those that are not sent after it."""
         left, by = self._closed_until - self._monotonic(), self._refused_by
-        message = f"{by.message}: AWS throttles this account and region; next attempt in {left:.0f} s"
+        message = f"{by.message}: AWS throttles this account and region. The next attempt is in {left:.0f} s"
         return AwsError(by.code, message, status=by.status)
 
 

@@ -56,7 +56,7 @@ def set_hold(aws: Aws, target: TargetRef, text: str) -> str:
     Raises `CloudError`, also for a text that is too long for AWS: the end of a hold is at the end of the text."""
     if len(text) > LONGEST:
         raise CloudError(
-            f"{target}: a tag has at most {LONGEST} characters; this reason with the end of the hold has {len(text)}"
+            f"{target}: a tag may have {LONGEST} characters, and this reason with the end of the hold has {len(text)}"
         )
     action = "DescribeAutoScalingGroups"
     try:
@@ -76,4 +76,4 @@ def set_hold(aws: Aws, target: TargetRef, text: str) -> str:
 
 
 def _way_out(action: str) -> str:
-    return f"; a hold is written with your own rights: allow autoscaling:{action}, or hold it in the policy (spec.hold)"
+    return f". A hold is written with your own permissions. Allow autoscaling:{action}, or hold it in the policy (spec.hold)"

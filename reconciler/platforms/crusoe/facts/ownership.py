@@ -93,7 +93,7 @@ def keeps_nodes(pool: wire.NodePool, view: CrusoeView) -> str:
     if view.behaviour.lowering == KEEPS:
         return ""
     if view.behaviour.lowering == TRIMS:
-        return "if its count is lowered here, the platform deletes a machine of its own choice"
+        return "if its count is lowered here, the platform chooses the machine that it deletes"
     return f"it is not known whether the platform deletes a machine when a count is lowered ({_CHECKLIST}, CRUSOE_LOWERING)"
 
 
@@ -136,8 +136,8 @@ def stops(pool: wire.NodePool, view: CrusoeView) -> tuple[str, ...]:
             sentences.append(f"{called} is {state}, so count {pool.count} {brings}{_room(pool, view)}")
         elif node is not None and not node.ready and not node.deleting:
             sentences.append(
-                f"node {node.name} is not ready; if its machine is stopped, count {pool.count} asks for the replacement"
-                f"{_taken(pool, view)}; lower it first{_unknown(view)}"
+                f"node {node.name} is not ready. If its machine is stopped, count {pool.count} asks for the replacement"
+                f"{_taken(pool, view)}. Lower it first{_unknown(view)}"
             )
     return tuple(sentences)
 
@@ -148,7 +148,7 @@ def _room(pool: wire.NodePool, view: CrusoeView) -> str:
     if reservation is None:
         return ""
     room = reserved(reservation, view)
-    return f"; reservation {reservation.id} has {'room' if room.left else 'no room'} to start it again: {room.why}"
+    return f". Reservation {reservation.id} has {'room' if room.left else 'no room'} to start it again: {room.why}"
 
 
 def _unknown(view: CrusoeView) -> str:

@@ -71,7 +71,7 @@ def failed(error: CrusoeError, what: str) -> WriteResult:
     if error.throttled or error.code in ("Unreachable", "NoCredentials") or error.status == 401:
         return WriteResult(code=WriteCode.UNAVAILABLE, message=message)
     if error.status == 403:
-        return WriteResult(code=WriteCode.DENIED, message=f"{message} (`reconciler doctor` shows what is missing)")
+        return WriteResult(code=WriteCode.DENIED, message=f"{message} (`reconciler doctor` lists the missing rights)")
     if error.status == 404:
         return WriteResult(code=WriteCode.NOT_FOUND, message=message)
     kind = failure_kind(error.message)

@@ -157,7 +157,7 @@ class HttpCrusoe:
         """As `Crusoe.call`."""
         left = self._closed_until - self._monotonic()
         if left > 0:
-            raise CrusoeError("too_many_requests", f"Crusoe throttles this user; next attempt in {left:.0f} s", status=429)
+            raise CrusoeError("too_many_requests", f"Crusoe throttles this user. The next attempt is in {left:.0f} s", status=429)
         answer = self._sent(method, path, query or {}, body)
         if answer.status == 401:
             # Crusoe rejected the login, so nothing was done. The Secret may have been renewed meanwhile.

@@ -30,6 +30,7 @@ from reconciler.platforms.crusoe.writing.fresh import Reading, current
 from reconciler.platforms.crusoe.writing.notes import Intent, Notes, UnnotedError
 from reconciler.providers.contract import LeavingMachine, RemovalState, TargetRemoval, WriteCode, WriteResult
 from reconciler.providers.ownership_guard import not_ours, objection
+from reconciler.values.two_sentences import two_sentences
 
 # Withdrawing requests that never got a machine, without ever ending a machine that runs.
 #
@@ -240,7 +241,9 @@ class Removals:
             if result.code in _TRANSIENT:
                 return _waiting(result)
             if result.code != WriteCode.NOT_FOUND:
-                return _failed(msgspec.structs.replace(result, message=f"{result.message}; {self._restored(reading, machine)}"))
+                return _failed(
+                    msgspec.structs.replace(result, message=two_sentences(result.message, self._restored(reading, machine)))
+                )
         # What was done stays if this fails. The next step reads again.
         after = self._after(target)
         if isinstance(after, WriteResult) or machine in after.there:

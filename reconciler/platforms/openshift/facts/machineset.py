@@ -33,7 +33,7 @@ def failed_beside(names: Iterable[str]) -> str:
     if not machines:
         return ""
     named = ", ".join(machines[:3]) + (f" and {len(machines) - 3} more" if len(machines) > 3 else "")
-    return f"Machine {named} failed and could go instead of the chosen one; cancel what failed first"
+    return f"Machine {named} failed and could go instead of the chosen one. Delete the failed Machine first"
 
 
 def updated_beside(nodes: Iterable[Node]) -> str:

@@ -76,8 +76,10 @@ def _near(subject: str, names: Sequence[str]) -> list[str]:
 def several_begin_so(what: str, subject: str, names: Sequence[str]) -> UnknownSubjectError:
     """The error for a name that several things begin with."""
     if not subject:
-        return UnknownSubjectError(f"name a {what}; there are {len(names)}: {_some(names)}")
-    return UnknownSubjectError(f"{what} {subject}: several begin so, and their answers differ; name one: {_some(names)}")
+        return UnknownSubjectError(f"name a {what}. There are {len(names)}: {_some(names)}")
+    return UnknownSubjectError(
+        f"{what} {subject}: several names begin with it, and their answers differ. Name one: {_some(names)}"
+    )
 
 
 def _some(names: Sequence[str]) -> str:

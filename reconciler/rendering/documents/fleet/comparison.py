@@ -168,7 +168,7 @@ def _alarm(lot: Lot) -> tree.Alarm:
         )  # fmt: skip
         return tree.Alarm(tree.Meaning.DANGER, (sentence,))
     if lot.outcome.state is ClusterState.LEFT:
-        return tree.Alarm(tree.Meaning.DANGER, (("No policy counts any more in ", *names, ": loops there keep the last one."),))
+        return tree.Alarm(tree.Meaning.DANGER, (("No policy applies any more in ", *names, ": loops there keep the last one."),))
     return tree.Alarm(tree.Meaning.HELD, (("Nothing is known of ", *names, ": ", *tree.foreign_sentence(lot.outcome.why), "."),))
 
 

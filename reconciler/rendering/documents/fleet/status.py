@@ -119,7 +119,7 @@ def state_words(one: ClusterStatus) -> str:
 def wave_words(one: WaveStatus) -> str:
     """`3 clusters at 1a2b3c4d5e6f`, and what those wait for that do not take a newer policy."""
     at = f" at {', '.join(one.revisions)}" if one.revisions else ""
-    waits = f"; {one.waiting} {'waits' if one.waiting == 1 else 'wait'}: {one.why}" if one.waiting else ""
+    waits = f". {one.waiting} {'waits' if one.waiting == 1 else 'wait'}: {one.why}" if one.waiting else ""
     return f"{count(one.clusters, 'cluster')}{at}{waits}"
 
 

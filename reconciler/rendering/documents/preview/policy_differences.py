@@ -76,7 +76,7 @@ def _line(lot: Sequence[PolicyChange], fold: Fold) -> Difference:
         what = f"{number} alike ({whose})" if alike else f"{number} values of {value_family(first.path)} ({whose})"
         return Difference(mark, f"{what}, such as {sentence}", number=number)
     reached = listed(first.reaches, fold.names)
-    sentence += f"; reaches {reached}" if reached else ""
+    sentence += f". It reaches {reached}" if reached else ""
     if first.discovery:
-        sentence += f"{' and' if reached else '; reaches'} what discovery {listed(first.discovery, fold.names)} finds"
+        sentence += f"{' and' if reached else '. It reaches'} what discovery {listed(first.discovery, fold.names)} finds"
     return Difference(mark, sentence)

@@ -61,7 +61,9 @@ def group_section(plan: Plan) -> Section:
         summary = f"{counted(len(rest), 'more group')}, of which {change:,} change or are held"
         tables.append(fold(summary, table("Table of further node groups", rest)))
     left = len(plan.groups) - len(shown)
-    note = tag("p", f"{counted(left, 'group')} left out that do not change; -o json has all.", class_="soft") if left else NOTHING
+    note = (
+        tag("p", f"{counted(left, 'group')} left out that do not change. All are in -o json.", class_="soft") if left else NOTHING
+    )
     body = joined((*tables, note)) if shown else tag("p", f"There are none: {NO_GROUPS}.")
     return Section("groups", "Node groups", body, f"{len(plan.groups):,}")
 

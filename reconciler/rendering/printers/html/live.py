@@ -59,7 +59,7 @@ def decided_section(decisions: Sequence[Decision], now_seconds: int, groups: Map
     body = joined(_row(those, now_seconds, groups) for those in newest[:MOST_LINES])
     table = tag("table", tag("thead", tag("tr", joined(heads))), tag("tbody", body), class_="stack")
     left = len(newest) - MOST_LINES
-    note = tag("p", f"{count(left, 'earlier one')} not shown; the log has all.", class_="soft") if left > 0 else None
+    note = tag("p", f"{count(left, 'earlier one')} not shown. The log has all.", class_="soft") if left > 0 else None
     extent = f"the last {min(len(newest), MOST_LINES)}, of this process"
     return Section("decided", "Last decisions", joined((scrolling("Table of decisions", table), note)), extent)
 
@@ -114,7 +114,7 @@ TITLE = "Node groups, live"
 _LINKS = (
     ("metrics", "Metrics", "what Prometheus reads"),
     ("plan", "The last plan as JSON", "as plan -o json prints it"),
-    ("report", "The last plan as a report", "with a picture of the nodes; it stands still"),
+    ("report", "The last plan as a report", "with a picture of the nodes, which does not update"),
     ("readyz", "Readiness", "why nothing is decided, where nothing is"),
 )
 

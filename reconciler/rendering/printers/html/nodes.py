@@ -49,7 +49,7 @@ def node_section(
     left = len(plan.nodes) - len(lines)
     note = NOTHING
     if left:
-        note = tag("p", f"{counted(left, 'node')} left out that this plan does not touch; -o json has all.", class_="soft")
+        note = tag("p", f"{counted(left, 'node')} left out that this plan does not touch. All are in -o json.", class_="soft")
     whole = joined((scrolling("Table of nodes", table), note))
     if len(lines) > FEW_NODES:
         whole = joined((tag("ul", joined(_summary_lines(plan, leaving)), class_="list sheet"), fold("One by one", whole)))

@@ -49,7 +49,7 @@ def action_section(plan: Plan) -> Section | None:
     left = len(lots) - len(items)
     parts: list[Content] = [tag("ol", joined(items), class_="list sheet")] if items else []
     if left:
-        parts.append(tag("p", f"{counted(left, 'action')} left out; -o json has all.", class_="soft"))
+        parts.append(tag("p", f"{counted(left, 'action')} left out. All are in -o json.", class_="soft"))
     if notes := list(folded_notes(group_notes(plan), Fold())):
         entries = joined(
             tag("li", tag("span", "·", class_="m", aria_hidden="true"), tag("span", note)) for note in notes[:_MOST_LINES]
@@ -215,7 +215,7 @@ def _room_section(name: str, heading: str, noun: str, rooms: Sequence[AskedRoom]
         for room in rooms[:_PLAN_MOST_LINES]
     ]
     left = len(rooms) - len(items)
-    note = tag("p", f"{counted(left, noun)} left out; -o json has all.", class_="soft") if left > 0 else None
+    note = tag("p", f"{counted(left, noun)} left out. All are in -o json.", class_="soft") if left > 0 else None
     body = joined((tag("ul", joined(items), class_="list sheet"), note))
     return Section(name, heading, body, f"{len(rooms):,}")
 
@@ -228,5 +228,5 @@ def problem_section(plan: Plan) -> Section | None:
         return None
     left = len(sentences) - _PLAN_MOST_LINES
     items = [tag("li", tag("span", mark("!")), tag("span", line), class_="held") for line in sentences[:_PLAN_MOST_LINES]]
-    note = tag("p", f"{counted(left, 'problem')} left out; -o json has all.", class_="soft") if left > 0 else None
+    note = tag("p", f"{counted(left, 'problem')} left out. All are in -o json.", class_="soft") if left > 0 else None
     return Section("problems", "Problems", joined((tag("ul", joined(items), class_="list sheet"), note)), f"{len(sentences):,}")

@@ -29,7 +29,7 @@ def pod_section(plan: Plan, groups: Mapping[str, str]) -> Section:
         heading = f"{counted(sum(len(lot.pods) for lot in rest), 'pod')} more, of {counted(len(rest), 'further kind')}"
         more = fold(heading, joined(_lot(lot, groups, opened=False) for lot in rest))
     left = sum(len(lot.pods) for lot in lots[MOST_LOTS:])
-    note = tag("p", f"{counted(left, 'pod')} left out; -o json has all.", class_="soft") if left else None
+    note = tag("p", f"{counted(left, 'pod')} left out. All are in -o json.", class_="soft") if left else None
     count = (
         f"{len(plan.pods):,}, of which {staying:,} stay pending" if staying else f"{len(plan.pods):,}, {all_placed_words(plan)}"
     )

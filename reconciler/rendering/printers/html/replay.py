@@ -203,7 +203,7 @@ def _tiles(replay: Replay) -> list[tuple[str, Content, Content]]:
 def _tables(replay: Replay, names: Sequence[str]) -> list[Content]:
     lines = figure_lines(replay)
     first = [line.name for line in lines].index(FIRST_OF_WHAT_WAS_DONE)
-    done = scrolling("Replay, what was done by policy", _table("", names, lines[first:]))
+    done = scrolling("Replay, actions by policy", _table("", names, lines[first:]))
     parts: list[Content] = [
         scrolling("Replay, figures by policy", _table("", names, lines[:first])),
         fold("Nodes and evictions", done),
@@ -212,7 +212,7 @@ def _tables(replay: Replay, names: Sequence[str]) -> list[Content]:
     if targets:
         shown = scrolling("Replay, node hours by target", _table("target", names, targets[:_MOST_TARGETS]))
         left = len(targets) - _MOST_TARGETS
-        note = tag("p", f"{counted(left, 'target')} left out; -o json has all.", class_="soft") if left > 0 else None
+        note = tag("p", f"{counted(left, 'target')} left out. All are in -o json.", class_="soft") if left > 0 else None
         parts.append(tag("details", tag("summary", "Node hours by target"), shown, note))
     return parts
 

@@ -17,6 +17,7 @@ from reconciler.rendering.words.group_notes import alike_held
 from reconciler.rendering.words.plain import listed
 from reconciler.rendering.words.wording import STAY_PENDING, next_step
 from reconciler.values.instant import instant_text
+from reconciler.values.two_sentences import two_sentences
 
 RECENT_SECONDS = 3600
 """A failure that was not met again is told for so long."""
@@ -156,12 +157,12 @@ def _machines(plan: Plan, known: Known) -> Iterator[Trouble]:
             why=why,
             since_seconds=min(node.since_seconds for node in nodes),
             loop="; ".join(steps) or "the request stays for now",
-            reader="fix what the message names" + (f"; {_at_once(group)}" if until > known.now_seconds else ""),
+            reader=two_sentences("fix the cause that the message names", _at_once(group) if until > known.now_seconds else ""),
         )
 
 
 def _at_once(group: str) -> str:
-    return f"to retry at once, `reconciler hold {group}` and then the same with --release"
+    return f"to retry now, `reconciler hold {group}` and then the same with --release"
 
 
 def _held(plan: Plan, known: Known) -> Iterator[Trouble]:
@@ -176,7 +177,7 @@ def _held(plan: Plan, known: Known) -> Iterator[Trouble]:
             why=_why_held(first, lot.sentences),
             since_seconds=min(known.held_since.get(line.target, known.now_seconds) for line in those),
             loop=f"nothing is written{_wanted(those)}",
-            reader=next_step(first, lot.groups) or "end what the evidence names; nothing else ends this hold",
+            reader=next_step(first, lot.groups) or "remove the cause that the evidence names. Nothing else ends this hold",
             danger=False,
         )  # fmt: skip
 
@@ -196,7 +197,7 @@ def _by(line: GroupLine) -> str:
 def _wanted(those: Sequence[GroupLine]) -> str:
     waiting = [line for line in those if line.wanted not in (None, line.current)]
     if not waiting:
-        return "; no size would change"
+        return ", and no size would change"
     first = waiting[0]
     more = f", and {counted(len(waiting) - 1, 'more group')} would change" if len(waiting) > 1 else ""
-    return f"; {first.name} would go {first.current} -> {first.wanted}{more}"
+    return f", and {first.name} would go {first.current} -> {first.wanted}{more}"

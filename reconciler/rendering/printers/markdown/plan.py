@@ -108,7 +108,7 @@ def _folds(plan: Plan) -> Iterator[tree.Section]:
     staying = sum(pod.outcome in STAY_PENDING for pod in plan.pods)
     held = sum(group.held for group in plan.groups)
     for drop, heading, number, block in (
-        (1, "Problems and what was not captured", len(plan.problems) + len(plan.not_captured), document.problems),
+        (1, "Problems and kinds that were not captured", len(plan.problems) + len(plan.not_captured), document.problems),
         (3, "Held groups and their owners", held, document.held),
         (6, "Actions in order", len(plan.actions), document.actions),
         (7, f"Pending pods ({len(plan.pods)}, of which {staying} stay)", None, document.pods),

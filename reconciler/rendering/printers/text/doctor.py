@@ -41,7 +41,7 @@ def _no_finding(document: DoctorDocument) -> str:
     """It says that nothing needs fixing only if no check says otherwise."""
     open_checks = sum(check.state != "Pass" for check in document.checks)
     if open_checks:
-        return f"no finding about the objects of the cluster; see {count(open_checks, 'check')} above"
+        return f"no findings about the objects of the cluster. See {count(open_checks, 'check')} above"
     return "nothing to mend"
 
 

@@ -85,7 +85,7 @@ def _lines(document: StatusDocument) -> Iterator[str]:
     if plan.summary:
         # It is kept when it changes: while somebody leads, an old instant means that nothing has.
         decides = leader.leads and not leader.not_decided_since
-        since = f"the same since {plan.at}" if decides else f"nothing is decided now; it said so at {plan.at}"
+        since = f"the same since {plan.at}" if decides else f"no decision is made now. The last one was at {plan.at}"
         yield f"last plan  {plan.summary}" + (f" ({since})" if plan.at else "")
     else:
         yield "last plan  not told: --live URL asks the running loop"

@@ -57,7 +57,7 @@ def test_the_plan_tells_the_mix_and_what_it_was_compared_with() -> None:
     assert line.reasons[0].message.startswith(
         "4 pending pods on 1 new node, chosen by LeastCost: 1 x large + 1 x small for 1.30/h rather than "
     )
-    assert line.reasons[1].message == "LeastCost: 1 x large + 1 x small for 1.30/h; a single group would cost 1.60/h"
+    assert line.reasons[1].message == "LeastCost: 1 x large + 1 x small for 1.30/h, and a single group would cost 1.60/h"
 
 
 @pytest.mark.parametrize(

@@ -85,7 +85,9 @@ def test_as_dear_a_mix_on_fewer_nodes() -> None:
     assert found is not None
     assert found.bought == [GrownNode(LARGE, ((web, 10),))]
     assert found.compared == ("1 x large for 0.90/h on 1 node", "a single group for 0.90/h on 3 nodes")
-    assert found.because.sentence() == "LeastCost: 1 x large for 0.90/h on 1 node; a single group would cost 0.90/h on 3 nodes"
+    assert (
+        found.because.sentence() == "LeastCost: 1 x large for 0.90/h on 1 node, and a single group would cost 0.90/h on 3 nodes"
+    )
     assert desired(draft) == [1, 0]
 
 

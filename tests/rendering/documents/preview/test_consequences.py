@@ -59,7 +59,7 @@ def test_it_starts_writing(mixed_plan: Plan):
     )
     first = consequences(shown)[0]
     assert first.message == (
-        "This turns writing on, mode Observe -> Enforce. 2 actions follow now; until the steady state 2 nodes removed and "
+        "This turns writing on, mode Observe -> Enforce. 2 actions follow now. Until the steady state, 2 nodes removed and "
         "1 node added."
     )
     assert first.data == {"groups": (), "discovered": False, "actions": 2, "nodesAdded": 1, "nodesRemoved": 2}
@@ -67,7 +67,7 @@ def test_it_starts_writing(mixed_plan: Plan):
     quiet = msgspec.structs.replace(mixed_plan, actions=())
     one = looser("mode", "Observe", "Enforce", "big")
     assert told(quiet, one) == (
-        "This turns writing on for big, mode Observe -> Enforce. No action follows now; until the steady state no node comes or "
+        "This turns writing on for big, mode Observe -> Enforce. No action follows now. Until the steady state, no node comes or "
         "goes.",
     )
 

@@ -40,7 +40,7 @@ def test_a_refused_write() -> None:
         "what": "general-a: resize 2 -> 5 refused",
         "why": '3 tries; conflict with "kubectl"',
         "since_seconds": NOW - 30,
-        "loop": "retry in 10 s; the group is held while that manager owns spec.replicas",
+        "loop": "retry in 10 s. The group is held while that manager owns spec.replicas",
         "reader": "leave spec.replicas out of what that manager writes, or name it in spec.adoptFrom",
         "danger": True,
     }
@@ -83,7 +83,7 @@ def test_nodes_that_stay_for_one_cause_are_one() -> None:
     )
     (found,) = told(decisions=stays)
     assert found.what == "general-a: removal of n1, n2, n3 failed"
-    assert found.loop == "the node takes pods again; its unneeded time starts again"
+    assert found.loop == "the node takes pods again. Its unneeded time starts again"
 
 
 @pytest.mark.parametrize("code", [*WriteCode, "", "AnyOther"])
@@ -103,12 +103,12 @@ def test_every_code_says_what_follows(code: str, kind: ActionKind) -> None:
     [
         (ActionKind.RESIZE, "Stale", 0, "retry in 10 s"),
         (ActionKind.RESIZE, "Unknown", 0, "the target is read again in 10 s"),
-        (ActionKind.RESIZE, "Refused", NOW, "the group backs off; retry at 2027-01-15T08:00:00Z"),
-        (ActionKind.RESIZE, "Failed", NOW, "the group backs off; retry at 2027-01-15T08:00:00Z"),
+        (ActionKind.RESIZE, "Refused", NOW, "the group backs off. Retry at 2027-01-15T08:00:00Z"),
+        (ActionKind.RESIZE, "Failed", NOW, "the group backs off. Retry at 2027-01-15T08:00:00Z"),
         (ActionKind.RESIZE, "Denied", NOW, "retry at 2027-01-15T08:00:00Z"),
         (ActionKind.ADOPT, "Refused", 0, "retry in 10 s"),
-        (ActionKind.REMOVE_NODE, "Denied", NOW, "the node takes pods again; retry at 2027-01-15T08:00:00Z"),
-        (ActionKind.REMOVE_NODE, "Unavailable", 0, "the node takes pods again; retry in 10 s"),
+        (ActionKind.REMOVE_NODE, "Denied", NOW, "the node takes pods again. Retry at 2027-01-15T08:00:00Z"),
+        (ActionKind.REMOVE_NODE, "Unavailable", 0, "the node takes pods again. Retry in 10 s"),
     ],
 )
 def test_what_the_loop_does(kind: ActionKind, code: str, until: int, loop: str) -> None:
@@ -132,7 +132,7 @@ def test_machines_that_do_not_arrive() -> None:
     assert (over.what, over.loop, over.reader) == (
         "gpu: machine m60 will not arrive",
         "the request stays for now",
-        "fix what the message names",
+        "fix the cause that the message names",
     )
 
 
@@ -149,10 +149,10 @@ def test_held_groups() -> None:
     plan = msgspec.structs.replace(EMPTY, groups=(held("a", 5), held("b", 5)))
     (found,) = told(plan, held_since={"MachineDeployment prod/a": NOW - 60, "MachineDeployment prod/b": NOW - 7200})
     assert (found.what, found.since_seconds, found.danger) == ("a, b: held by terraform", NOW - 7200, False)
-    assert found.loop == "nothing is written; a would go 2 -> 5, and 1 more group would change"
+    assert found.loop == "nothing is written, and a would go 2 -> 5, and 1 more group would change"
     assert found.why == "managedFields: terraform (Apply) owns spec.replicas"
     (still,) = told(msgspec.structs.replace(EMPTY, groups=(held("a", 2),)))
-    assert still.loop == "nothing is written; no size would change"
+    assert still.loop == "nothing is written, and no size would change"
 
 
 def test_groups_under_a_hold_of_a_person() -> None:

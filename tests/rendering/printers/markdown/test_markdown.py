@@ -41,7 +41,7 @@ def test_details_go_in_the_declared_order(mixed_plan: Plan):
     assert "limited length: Nodes. " in slightly_less
     assert "batch/giant-*" in slightly_less
     little = plan_markdown(mixed_plan, limit=1200)
-    assert "<summary>Problems and what was not captured" in little
+    assert "<summary>Problems and kinds that were not captured" in little
     assert "<summary>Held groups and their owners" not in little
 
 

@@ -23,7 +23,8 @@ def test_nothing_to_say():
     plan = Plan(now="2026-11-21T18:00:00Z", mode="Enforce", summary="No changes.", digest="sha256:00")
     none = (
         "Node groups: none\n"
-        "  no NodeGroup names one and discovery finds none; `reconciler init` writes a first one from what is\n    there"
+        "  no NodeGroup names one and discovery finds none. `reconciler init` writes a first policy from the\n"
+        "    existing objects"
     )
     assert plan_text(plan) == f"mode Enforce\nnow 2026-11-21T18:00:00Z\n\n{none}\n\nNo changes.\nsha256:00\n"
 

@@ -22,7 +22,7 @@ def other_clusters(clusters: Sequence[str]) -> Iterator[Consequence]:
             code=Code.OTHER_CLUSTERS,
             sentence=(
                 f"Documents for {'cluster' if len(clusters) == 1 else 'clusters'} ", *names_listed(clusters, NAMES_SHOWN),
-                " changed; not judged here: run `reconciler preview --fleet` with a snapshot of each.",
+                " changed, which this preview does not judge. Run `reconciler preview --fleet` with a snapshot of each.",
             ),
             short=one,
             data={"clusters": tuple(clusters)},
@@ -73,17 +73,17 @@ def policy_warnings(warnings: Sequence[Problem]) -> Iterator[Consequence]:
 
 
 def declared_sizes(sizes: Sequence[SizeChange]) -> Iterator[Consequence]:
-    """Manifests of the change that declare what a node group decides, or that move a declared size."""
+    """Manifests of the change that declare a size that a node group decides, or that move a declared size."""
     against = sum(size.problem is not None for size in sizes)
     if sizes:
         one = len(sizes) == 1
         short = f"{count(len(sizes), 'declared size')} of node groups {'differs' if one else 'differ'}"
         if against == len(sizes):
-            short = f"{count(against, 'manifest value')} {'declares' if one else 'declare'} what a node group decides"
+            short = f"{count(against, 'manifest value')} {'declares' if one else 'declare'} a size that a node group decides"
         yield Consequence(
             grade=Grade.WARNING if against else Grade.NOTE,
             code=Code.DECLARED_SIZES,
-            sentence=(f"{short[0].upper()}{short[1:]}; the first: ", Foreign(sizes[0].what), ", ", Foreign(sizes[0].path), "."),
+            sentence=(f"{short[0].upper()}{short[1:]}. The first: ", Foreign(sizes[0].what), ", ", Foreign(sizes[0].path), "."),
             short=short,
             data={"sizes": len(sizes), "decidedByGroups": against, "objects": tuple(sorted({size.what for size in sizes}))},
         )

@@ -34,7 +34,7 @@ def writing_starts(preview: Preview, comparison: PlanComparison) -> Iterator[Con
     yield Consequence(
         grade=Grade.CAUTION,
         code=Code.WRITING_STARTS,
-        sentence=("This turns writing on", *where, f", mode Observe -> Enforce. {now}; until the steady state {moved}."),
+        sentence=("This turns writing on", *where, f", mode Observe -> Enforce. {now}. Until the steady state, {moved}."),
         short=f"turns writing on{limited}: {moved}",
         data={"groups": groups, "discovered": discovered, "actions": actions, "nodesAdded": added, "nodesRemoved": removed},
     )

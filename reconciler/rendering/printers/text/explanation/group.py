@@ -49,7 +49,7 @@ def explain_group(case: Case, name: str, width: int) -> list[str]:
         lines += paragraph(f"new nodes: {explanation.lead_time.sentence()}", width, 0)
         lines += paragraph(f"a request without a node is overdue after {overdue}", width, 0)
     if line.held and line.wanted is not None:
-        lines += paragraph(f"held; it would go {line.current} -> {line.wanted}", width, 0)
+        lines += paragraph(f"held. Without the hold, it would go {line.current} -> {line.wanted}", width, 0)
     for action in explanation.actions:
         lines += paragraph(f"this plan: {action_words(action)}: {action.reason.message} [{action.reason.code}]", width, 0)
     reasons = [action.reason for action in explanation.actions]
@@ -95,7 +95,7 @@ def _group_limits(explanation: GroupExplanation, width: int) -> list[str]:
     for line in explanation.limits:
         used, most, one = (_amount(line.resource, amount) for amount in (line.used, line.max, line.one_more))
         lines += paragraph(
-            f"{line.limit}: {used} of {most} {line.resource} in use or requested; one more node takes {one}", width, 2
+            f"{line.limit}: {used} of {most} {line.resource} in use or requested. One more node adds {one}", width, 2
         )
     return lines
 

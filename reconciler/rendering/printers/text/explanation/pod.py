@@ -51,8 +51,8 @@ def _running(case: Case, subject: str, kinds: PodKinds) -> str:
     on = f"{count(len(kinds.running), 'pod')} on {count(nodes, 'node')}"
     named = listed(tuple(sorted(pods.key(index) for index in kinds.running)), NAMES_SHOWN)
     if kinds.waiting:
-        return f"Running, not told here: {on}; name one for what it keeps: {named}"
-    return f"No pod that begins with {subject} waits for a node. Running: {on}; name one for what it keeps: {named}"
+        return f"Running, not told here: {on}. Name one to see why it keeps its node: {named}"
+    return f"No pod that begins with {subject} waits for a node. Running: {on}. Name one to see why it keeps its node: {named}"
 
 
 def _explain_kind(case: Case, indices: Sequence[int], width: int) -> list[str]:
