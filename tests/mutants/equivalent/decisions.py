@@ -4,21 +4,14 @@ _AGED = "age counts for kube-system pods under a timeout alone, and others are j
 _EFFORT = "how much is tried, one more of many: every answer stays proper and no dearer than what was given"
 
 EQUIVALENT: dict[str, dict[str, str]] = {
-    "reconciler/decisions/decide.py": {
-        "entry.outcome is PodOutcome.FITS_EXISTING and entry.node -> entry.node": "no other outcome names a node",
-        "entry.outcome is PodOutcome.FITS_EXISTING and entry.node -> entry.outcome is PodOutcome.FITS_EXISTING": (
-            "that outcome always names a node"
-        ),
-        "entry.outcome is PodOutcome.FITS_EXISTING and entry.node -> entry.outcome is PodOutcome.FITS_EXISTING or entry.node": (
-            "that outcome and a node always come together"
-        ),
-    },
     "reconciler/decisions/demand/gangs.py": {
         "16 -> 17": _EFFORT,
         "rounds < ONE_BY_ONE -> rounds <= ONE_BY_ONE": _EFFORT,
         "1 -> 2 in: return tuple((*(-ord(char) for char in text), 1) for text in key)": (
             "any number above those of letters ends a text"
         ),
+    },
+    "reconciler/decisions/demand/nominated.py": {
         "1 -> 2 in: if column.count(-1) == len(column):": "where nobody is nominated nobody is placed",
         "0 -> 1 in: due = max((pods.deletion_seconds[other] for other in lower), default=0)": (
             "where nobody ends it is told only for a refusal of the last minute, which is later"
@@ -245,7 +238,7 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         ),
     },
     "reconciler/decisions/memory.py": {
-        "0 -> 1 in: last_failed_seconds: int = 0": "a second after the beginning of 1970 is as long ago",
+        "0 -> 1 in: last_failed_seconds: UnixSeconds = 0": "a second after the beginning of 1970 is as long ago",
     },
     "reconciler/decisions/outcome/actions.py": {
         "rules is not None and rules.declared_in_manifests -> rules.declared_in_manifests": (
