@@ -117,7 +117,7 @@ def test_a_repository_is_rendered_as_its_branch_has_it(tmp_path: Path) -> None:
 def test_custom_resources_are_for_the_cluster_that_has_them() -> None:
     """What is printed comes from files or git."""
     result = _run("--custom-resources")
-    assert "go with --apply" in str(result.exception)
+    assert "require --apply" in str(result.exception)
 
 
 def test_differences_name_the_key_and_both_sides() -> None:
@@ -135,8 +135,8 @@ def test_differences_name_the_key_and_both_sides() -> None:
     (("--check", "absent.yaml"), "absent.yaml"),
     (("--policy", "absent"), "absent: no such file"),
     (("--apply", "--out", "a"), "--apply cannot be used with"),
-    (("--once",), "go with --apply"),
-    (("--listen", ":8080"), "go with --apply"),
+    (("--once",), "require --apply"),
+    (("--listen", ":8080"), "require --apply"),
     (("--git", "https://git.example.org/policies.git"), "are two sources"),
 ])  # fmt: skip
 def test_wrong_use_is_told(policies: Path, arguments: tuple[str, ...], said: str) -> None:

@@ -140,7 +140,7 @@ def test_one_that_leads_reads_its_memory_once() -> None:
     store.save(_KNOWN)
     state.parts.clear()
     assert store.load() == _KNOWN
-    state.fails = StateUnavailableError("somebody else has written it")
+    state.fails = StateUnavailableError("somebody else has changed it")
     with pytest.raises(StoreUnavailableError):
         store.save(Memory())
     state.fails = None

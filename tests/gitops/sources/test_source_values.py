@@ -51,7 +51,7 @@ def test_sentence_of_a_fault(problems: tuple[Problem, ...], hint: str, sentence:
     fault = Fault(code=FaultCode.INVALID_POLICY, message="it is so", hint=hint, problems=problems)
     assert fault.sentence == sentence
     assert fault.place == (problems[0].place if problems else None)
-    assert str(failed(FaultCode.NO_POLICY, "none", "look", SECOND)) == "none; look"
+    assert str(failed(FaultCode.NO_POLICY, "none", "look", SECOND)) == "none. Look"
 
 
 @pytest.mark.parametrize(("revision", "told"), [

@@ -96,7 +96,7 @@ def _of(**changes: Any) -> CustomObject:
     ],
 )
 def test_a_condition_keeps_its_time_with_its_status(there: Any, time: str) -> None:
-    """Whatever somebody else has written there."""
+    """Whatever somebody else has changed there."""
     if isinstance(there, dict):
         there = {"observedGeneration": 3, "min": 1} | there
     server, writer = _writer()

@@ -77,7 +77,7 @@ def test_the_second_writer_learns_it(api: KubernetesApi, policy: str) -> None:
     one.load()
     two.load()
     one.save(Memory(last_added_seconds=2))
-    with pytest.raises(StoreUnavailableError, match="somebody else has written"):
+    with pytest.raises(StoreUnavailableError, match="somebody else has changed"):
         two.save(Memory(last_added_seconds=3))
     assert two.load().last_added_seconds == 2
     two.save(Memory(last_added_seconds=4))
@@ -92,7 +92,7 @@ def test_reading_another_part_hides_nothing(api: KubernetesApi, policy: str) -> 
     two.load("memory")
     one.save("memory", b"2")
     two.load("policy")
-    with pytest.raises(StateUnavailableError, match="somebody else has written"):
+    with pytest.raises(StateUnavailableError, match="somebody else has changed"):
         two.save("memory", b"3")
     assert two.load("memory") == b"2"
     two.save("memory", b"4")
