@@ -76,7 +76,7 @@ def test_the_same_mode_on_both_sides_differs_in_nothing(world: World, mode: Mode
 
 def test_one_group_that_begins_to_write(world: World) -> None:
     shown = _preview(world, _policy(Mode.ENFORCE, own=Mode.OBSERVE), _policy(Mode.ENFORCE))
-    assert _sentences(shown)[0].startswith("This turns writing on for busy, mode Observe -> Enforce. 1 action follows now;")
+    assert _sentences(shown)[0].startswith("This turns writing on for busy, mode Observe -> Enforce. 1 action follows now.")
     assert shown.untouched == ("calm",)
 
 

@@ -135,8 +135,8 @@ def test_differences_name_the_key_and_both_sides() -> None:
     (("--check", "absent.yaml"), "absent.yaml"),
     (("--policy", "absent"), "absent: no such file"),
     (("--apply", "--out", "a"), "--apply cannot be used with"),
-    (("--once",), "require --apply"),
-    (("--listen", ":8080"), "require --apply"),
+    (("--once",), "go with --apply"),
+    (("--listen", ":8080"), "go with --apply"),
     (("--git", "https://git.example.org/policies.git"), "are two sources"),
 ])  # fmt: skip
 def test_wrong_use_is_told(policies: Path, arguments: tuple[str, ...], said: str) -> None:

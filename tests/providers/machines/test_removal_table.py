@@ -104,7 +104,7 @@ def test_what_may_not_be_done_is_given_up(machines: MachinesInMemory, why: str, 
         "keeps": "Set prod/general: another one would go",
     }[why]
     assert sentence in ended.message
-    assert ("our mark was removed from Machine m1 of Set prod/general" in ended.message) == (mark is not None)
+    assert ("Our mark was removed from Machine m1 of Set prod/general" in ended.message) == (mark is not None)
     assert machines.machines["m1"].mark is None
     assert LOWER not in machines.written
 

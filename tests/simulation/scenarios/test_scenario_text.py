@@ -85,8 +85,8 @@ def test_bad_quantity():
 @pytest.mark.parametrize(
     ("new", "words"),
     [
-        ("{at: 5m}", "this one has none"),
-        ("{at: 5m, policy: x.yaml, scale: {workload: shop/web, replicas: 20}}", "this one has scale, policy"),
+        ("{at: 5m}", "This one has none"),
+        ("{at: 5m, policy: x.yaml, scale: {workload: shop/web, replicas: 20}}", "This one has scale, policy"),
     ],
 )
 def test_event_does_exactly_one_thing(new, words):
