@@ -114,7 +114,7 @@ def test_a_mark_without_taint_is_taken_off(new_bench: NewBench) -> None:
     kept = {_machine(bench, node)["metadata"]["name"] for node in nodes[1:]}
     assert (set(bench.marks()), bench.replicas()) == (kept, 2)
     assert bench.said == [
-        ("MarkTakenOff", f"Our mark was removed from Machine {(_machine(bench, nodes[0]))['metadata']['name']} of {bench.target}")
+        ("MarkTakenOff", f"our mark was removed from Machine {(_machine(bench, nodes[0]))['metadata']['name']} of {bench.target}")
     ]
 
 
