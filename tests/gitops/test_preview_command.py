@@ -21,7 +21,7 @@ now 2026-11-21T18:00:00Z
 
 Policy: 1
   ~ NodeGroupPolicy prod: tiers[on-demand].defaults.scaleDown.utilizationThresholdPercent 20 -> 50
-    (prod.yaml:8:30); reaches general, quiet
+    (prod.yaml:8:30). It reaches general, quiet
 
 Caution: 2
   ! 1 more node is removed (0 -> 1): general (1).

@@ -285,7 +285,7 @@ class Repository:
         except git.NoSuchPathError:
             raise RepositoryError(f"{directory}: no such directory") from None
         except (git.InvalidGitRepositoryError, OSError, ValueError) as error:
-            hint = "name one with --repo DIR, or compare directories with --base-dir and --head-dir"
+            hint = "Name one with --repo DIR, or compare directories with --base-dir and --head-dir"
             why = f" ({error.strerror or error})" if isinstance(error, OSError) else ""
             raise RepositoryError(f"{directory} is not in a git repository{why}. {hint}") from None
         with git_repository:

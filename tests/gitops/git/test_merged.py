@@ -249,7 +249,7 @@ def test_a_shallow_clone_may_hide_a_nearer_ancestor(repo: GitRepo, tmp_path: Pat
     (repo.root / ".git" / "shallow").write_text(f"{cut}\n")
     found = Repository.at(repo.root)
     assert found.merge_base(base, head) == repo.git("rev-parse", "side~1")
-    with pytest.raises(RepositoryError, match=r"is incomplete here. .*fetch more"), merged(found, base, head):
+    with pytest.raises(RepositoryError, match=r"is incomplete here. .*Fetch more"), merged(found, base, head):
         pass
 
 
