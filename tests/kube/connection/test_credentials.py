@@ -75,7 +75,7 @@ def test_which_cluster_is_meant(home: Path) -> None:
 
 def test_a_context_that_is_named_is_no_pods_account(home: Path) -> None:
     """Whoever names a context means a kubeconfig, though this is a pod."""
-    with pytest.raises(ConnectionConfigError, match="no cluster is configured"):
+    with pytest.raises(ConnectionConfigError, match="no cluster configured"):
         choose(None, "prod", IN_A_POD)
 
 
