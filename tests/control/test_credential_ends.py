@@ -177,7 +177,7 @@ def test_secrets_of_workload_clusters(certificate: Made, longer: Made) -> None:
     early = look(server, "eu", "zz", now_seconds=certificate[1] - 40 * DAY)
     assert (early.code, early.state) == ("KubeconfigSecrets", State.PASS)
     assert early.message.startswith("the client certificate of Secret fleet/eu-kubeconfig ends on ")
-    assert early.message.endswith("in 40 days; 1 more was not read")
+    assert early.message.endswith("in 40 days, and 1 more was not read")
     names = ("eu-reconciler-kubeconfig", "eu-kubeconfig", "zz-reconciler-kubeconfig", "zz-kubeconfig")
     assert server.asked == [f"/api/v1/namespaces/fleet/secrets/{name}" for name in names]
     late = look(server, "eu", "us", now_seconds=certificate[1] - 4 * DAY)

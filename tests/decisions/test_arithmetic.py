@@ -73,7 +73,7 @@ def test_least_waste_takes_the_larger_node() -> None:
     assert waste(large) == 1 - Fraction(223_562, 320_680)
     choice = choose([_option("small", "4", "16Gi", nodes=2), large], (Expander.LEAST_WASTE,), 0)
     assert (choice.option.group, choice.expander) == ("large", "LeastWaste")
-    assert choice.compared == ("large 0.303 wasted on 1 node", "small 0.425 wasted on 2 nodes")
+    assert choice.compared == ("large with 30.3% wasted on 1 node", "small with 42.5% wasted on 2 nodes")
 
 
 def test_expanders_chain_until_one_is_left() -> None:

@@ -128,7 +128,7 @@ def test_a_daemon_set_whose_template_is_unknown_is_left_out(captured: bool, why:
     (problem,) = plan.problems
     assert (problem.code, problem.object) == ("DaemonSetNotCounted", "DaemonSet shop/agent")
     assert problem.message == (
-        "its pods are counted on no new node: DynamicResources (a claim that is not made yet; ResourceClaimTemplate shop/agent "
+        "its pods are counted on no new node: DynamicResources (a claim that is not made yet, ResourceClaimTemplate shop/agent "
         f"{why})"
     )
 
@@ -230,8 +230,8 @@ def _gone(world: World) -> World:
 @pytest.mark.parametrize(
     ("change", "why"),
     [
-        (_gone, "a claim that is not made yet; ResourceClaimTemplate shop/one does not exist"),
-        (_without_templates, "a claim that is not made yet; ResourceClaimTemplate shop/one was not captured"),
+        (_gone, "a claim that is not made yet, ResourceClaimTemplate shop/one does not exist"),
+        (_without_templates, "a claim that is not made yet, ResourceClaimTemplate shop/one was not captured"),
     ],
 )
 def test_a_template_that_nobody_knows_is_named(change: Callable[[World], World], why: str) -> None:

@@ -106,13 +106,13 @@ def test_many_such_pods_of_one_namespace(monkeypatch: pytest.MonkeyPatch) -> Non
 def counted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """One entry for each decision that is begun."""
     begun: list[int] = []
-    whole = deciding._all_judged
+    whole = deciding._decided
 
     def decided(world: World, *rest: object, **named: object) -> object:
         begun.append(len(world.pods))
         return whole(world, *rest, **named)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(deciding, "_all_judged", decided)
+    monkeypatch.setattr(deciding, "_decided", decided)
     return begun
 
 

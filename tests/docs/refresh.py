@@ -17,8 +17,8 @@ _SESSION = re.compile(r"^```console\n(.*?)^```$", re.M | re.S)
 
 
 def main() -> None:
-    """Rewrite README.md and the pages of docs/."""
-    for path in (ROOT / "README.md", *ROOT.glob("docs/**/*.md")):
+    """Rewrite README.md, the pages of docs/ and those of examples/."""
+    for path in (ROOT / "README.md", *ROOT.glob("docs/**/*.md"), *ROOT.glob("examples/**/README.md")):
         text = path.read_text(encoding="utf-8")
         path.write_text(_SESSION.sub(lambda found: f"```console\n{_again(found[1])}```", text), encoding="utf-8")
 

@@ -55,7 +55,7 @@ def test_the_exit_code_is_for_alerts(leads: bool, old: str, refused: bool, code:
 
 def test_a_name_that_no_loop_has_is_an_error_with_the_nearest_one() -> None:
     """One with a letter less is meant for the one that is there."""
-    with pytest.raises(InputError, match=r"no loop of a policy prd has kept state in namespace reconciler; .*prod"):
+    with pytest.raises(InputError, match=r"no loop of a policy prd has kept state in namespace reconciler\. .*prod"):
         status._check(_server(), SPACE, "prd")  # type: ignore[arg-type]
 
 

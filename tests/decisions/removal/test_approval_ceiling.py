@@ -200,5 +200,5 @@ def test_how_many_wait_for_an_approval(waiting: int, said: str) -> None:
     """In words, with what was meant to leave, what may, and the line that allows it."""
     line = "Reconciler-Approve-Removals: web=5"
     told = WaitsForApproval(group="web", waiting=waiting, gone=5, limit=2, trailer=line).reason().message
-    assert told.startswith(f"{said} for an approval: 5 of web would leave within 24 hours, 2 may")
+    assert told.startswith(f"{said} for an approval: 5 of web would leave within 24 hours, and 2 may")
     assert told.endswith(f": {line}")

@@ -49,7 +49,7 @@ def test_a_claim_that_nothing_else_can_meet_keeps_its_node() -> None:
     (blocker,) = node(plan, "gpu-1").blockers
     assert blocker.code == "NoPlaceToMove"
     assert blocker.message == (
-        "2 pods like it (1000m cpu, 0Mi memory each) do not fit on the other node: 1 DynamicResources; "
+        "2 pods like it (1000m cpu, 0Mi memory each) do not fit on the other node: 1 DynamicResources: "
         "gpu-2: claim gpu: request r needs 1 of 4 devices here, 0 can be had (4 allocated)"
     )
 

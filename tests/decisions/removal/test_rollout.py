@@ -153,7 +153,7 @@ def test_a_node_with_a_pod_that_may_not_be_evicted_stays(named: str) -> None:
     found = _predict(_paced(cluster, 1), _rules())
     assert _kept(found) == {"general-2": [(named, "shop/alone-1")]}
     assert _waves(found) == [(1, ("general-1",)), (1, ("general-3",))]
-    assert found.summary.endswith("2 nodes in 2 waves, 1 at once, at most 1h1m; 1 node cannot be drained.")
+    assert found.summary.endswith("2 nodes in 2 waves, 1 at once, at most 1h1m. 1 node cannot be drained.")
 
 
 @pytest.mark.parametrize(("pace", "forbidden"), [(None, False), (ONE_AT_A_TIME, True)])
