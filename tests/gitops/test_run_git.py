@@ -73,7 +73,7 @@ def test_signed_commits_only(repo: GitRepo, run, tmp_path: Path):
     (("--ref", "--upload-pack=x"), "", "--ref begins with '-'"), (("--path", "../x"), "", "--path contains '..'"),
     (("--signer", "ada"), "", "--allowed-signers"), (("--allowed-signers", "/nonexistent"), "", "/nonexistent: no such file"),
     (("--policy", "policies"), "", "two sources"), (("--ref", "nowhere"), "", "has no refs/heads/nowhere"),
-    (("--name", "other"), "", "it has prod"),
+    (("--name", "other"), "", "It has prod"),
 ])  # fmt: skip
 def test_wrong_options(run, options: tuple[str, ...], url: str, told: str):
     """One sentence, exit code 1, no secret repeated."""

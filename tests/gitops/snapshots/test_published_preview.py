@@ -149,7 +149,7 @@ def test_hostile_archive(tmp_path: Path, cluster: Path):
         (packed((entry("a.json"), b"{}"), (entry("./a.json"), b"{}")), "the archive has 'a.json' twice"),
         (packed((entry("a.json.gz"), b"no gzip")), "damaged or cut-off archive"),
         (packed((entry("README"), b"words")), "has no documents"),
-        (packed((entry("a.json"), bytes(20_000))), "Is this a snapshot?"),
+        (packed((entry("a.json"), bytes(20_000))), "is this a snapshot?"),
     ],
     ids=["empty", "no-tar", "cut-off", "twice", "no-gzip", "no-documents", "too-large"],
 )

@@ -82,8 +82,8 @@ def test_one_of_several_by_its_name() -> None:
 @pytest.mark.parametrize(
     ("before", "words"),
     [
-        ({"a": group("a")}, "there was 1"),
-        ({"a": group("a"), "b": group("b")}, "there were 2"),
+        ({"a": group("a")}, "There was 1"),
+        ({"a": group("a"), "b": group("b")}, "There were 2"),
     ],
 )
 def test_all_groups_gone(before: dict[str, str], words: str) -> None:
@@ -102,7 +102,7 @@ def test_discovery_counts_as_groups() -> None:
     """What it will find nobody knows from the tree."""
     there, found = taken(fetched(prod=POLICY, a=group("a"))), taken(fetched(prod=DISCOVERY))
     assert taken(fetched(prod=DISCOVERY), there).policy.groups == ()
-    assert fault(fetched(prod=POLICY), found).message.endswith("there was 1")
+    assert fault(fetched(prod=POLICY), found).message.endswith("There was 1")
 
 
 def test_what_was_good_and_is_not_any_more() -> None:

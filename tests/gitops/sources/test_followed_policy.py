@@ -304,7 +304,7 @@ def test_nothing_was_ever_good(followed: Followed, tmp_path: Path):
     assert not policy.ready
     with pytest.raises(NoPolicyError, match=r"policies/general\.yaml:8:10"):
         policy.current()
-    assert "no policy is in force, so nothing is done" in policy.standing.conditions()[0].message
+    assert "No policy is in force, so nothing is done" in policy.standing.conditions()[0].message
 
 
 def test_watch_polls_at_once_and_when_it_is_notified():

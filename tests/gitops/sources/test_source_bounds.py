@@ -377,7 +377,7 @@ def test_so_many_files_in_an_archive(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(publish, "MOST_ENTRIES", 4)
     logs = [member(f"{number}.txt", b"") for number in range(2)]
     assert len(read_archive(packed(tmp_path, *three, logs[0]))) == 3
-    with pytest.raises(publish.SnapshotArchiveError, match="Is this a snapshot"):
+    with pytest.raises(publish.SnapshotArchiveError, match="is this a snapshot"):
         read_archive(packed(tmp_path, *three, *logs))
     monkeypatch.setattr(publish, "most_unpacked", lambda size, most: 15)
     assert len(read_archive(packed(tmp_path, *three))) == 3

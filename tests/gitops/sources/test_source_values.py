@@ -131,13 +131,13 @@ def test_a_tree_that_is_refused() -> None:
 
 def test_without_any_policy_nothing_is_done() -> None:
     """That is said instead of what stays in force."""
-    assert fault_words(GONE, "") == "nobody answers. no policy is in force, so nothing is done"
+    assert fault_words(GONE, "") == "nobody answers. No policy is in force, so nothing is done"
 
 
 @pytest.mark.parametrize("revision", ["", FIRST])
 def test_words_at_their_bound(revision: str) -> None:
     """An event takes 1,024 characters: what stays in force is never cut, one character less is not cut at all."""
-    kept = "commit 111111111111 stays in force" if revision else "no policy is in force, so nothing is done"
+    kept = "commit 111111111111 stays in force" if revision else "No policy is in force, so nothing is done"
     for size, whole in ((1024 - len(kept) - 3, True), (1024 - len(kept) - 2, False)):
         told = fault_words(Fault(code=FaultCode.UNREACHABLE, message="x" * size), revision)
         assert told.endswith(f". {kept}")
