@@ -96,7 +96,7 @@ def test_value(explain: Explain):
         ("group", "atuo", "Did you mean auto?"),
         ("value", "auto/scaleDown.uneededTime", "Did you mean auto/scaleDown.unneededTime"),
         ("node", "nothing-like-it", "There are 12: big-cvpqs-75zr8"),
-        ("node", "big-cvpqs", "several begin so"),
+        ("node", "big-cvpqs", "several names begin with it"),
         ("pod", "batch/gaint-76c5fdf9f8-9jrqj", "Did you mean batch/giant-76c5fdf9f8-9jrqj"),
     ],
 )
@@ -164,4 +164,4 @@ def test_several_pods_as_values(explain: Explain):
     assert (len(kinds), document["runningPods"]) == (4, 12)
     code, _, err = explain("pod", "shop/api", "-o", "json")
     assert code == 1
-    assert "several begin so" in err
+    assert "several names begin with it" in err

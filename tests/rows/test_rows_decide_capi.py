@@ -71,7 +71,7 @@ def test_s135_similar_by_capacity_labels_and_taints_and_the_plan_says_what_broke
     ):
         plan = plan_of(cluster.world(), _auto(near_tie_percent=0))
         assert sorted(line.desired for line in plan.groups) == [0, 2]
-        assert group(plan, "a").reasons[-1].message.endswith(f"not balanced with b: {broken}")
+        assert group(plan, "a").reasons[-1].message.endswith(f"Not balanced with b: {broken}")
 
 
 def test_s136_only_well_known_labels_are_ignored_until_a_preset_is_asked_for() -> None:

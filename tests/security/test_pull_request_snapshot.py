@@ -85,7 +85,7 @@ def test_the_comment_names_digest_and_age(repo: GitRepo, call: Preview, job: Hos
     assert "brings another snapshot" in body.split("\n")[3]
     assert f"`{digest[:23]}` `captured 2026-11-21T18:00:00Z` " in body.replace("</sub>\n<sub>", " ")
     assert " before this run`" in body
-    assert "5 nodes in steady state instead of 3" in first_words(body), "the alarm leaves room for the effect"
+    assert "`general` 2 4 nodes" in first_words(body), "the alarm leaves room for the effect"
 
 
 def test_a_merge_into_main_is_not_the_changes_doing(repo: GitRepo, call: Preview):
@@ -130,7 +130,7 @@ def test_a_link_is_not_followed(repo: GitRepo, call: Preview, mode: str, told: s
     [
         ("nowhere", "is used once it is merged"),
         ("../x", "cannot leave"),
-        (".", "directory of its own"),
+        (".", "put the snapshot in its own directory"),
         ("/etc", "is absolute"),
         ("policies", "nothing in the snapshot says when it was taken"),
     ],

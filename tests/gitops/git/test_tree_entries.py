@@ -115,8 +115,8 @@ def test_refs_that_mean_one_commit(name: str) -> None:
 
 @pytest.mark.parametrize(("name", "why"), [
     ("", "is empty"), ("x" * 256, "longer than 255"), ("-x", "an option"), ("^main", "excludes a commit"), ("a..b", "a range"),
-    ("a:b", "names a file"), ("a^{/fix}", "searches in commit messages"), ("@{-1}", "depends on earlier checkouts"), ("a b", "a blank"),
-    ("a?", "a blank"), ("a\u200bb", "invisible"), ("a\x00", "control"),
+    ("a:b", "names a file"), ("a^{/fix}", "searches in commit messages"), ("@{-1}", "depends on earlier checkouts"),
+    ("a b", "a blank"), ("a?", "a blank"), ("a\u200bb", "invisible"), ("a\x00", "control"),
 ])  # fmt: skip
 def test_refs_that_do_not(name: str, why: str) -> None:
     """Each with its reason, which does not repeat the name."""
