@@ -21,7 +21,7 @@ def test_demo(tmp_path: Path):
         capture_output=True, text=True, check=True,
     )  # fmt: skip
     assert done.stderr == ""
-    assert "NodeGroup auto: size.max 10 -> 7 (on-demand.yaml:28:18 -> on-demand.yaml:28:18)" in done.stdout
+    assert "NodeGroup auto: size.max 10 -> 7 (on-demand.yaml:28:18)" in done.stdout
     assert "tiers[on-demand].defaults" in done.stdout
     assert "```diff\n" in done.stdout
     assert "NodeGroup spot: size.max" not in done.stdout
