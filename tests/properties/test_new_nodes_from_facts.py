@@ -12,10 +12,11 @@ import pytest
 
 from reconciler.cluster.nodes.node import NO_VOLUMES
 from reconciler.cluster.snapshots import daemon_pods
-from reconciler.decisions import decide, draft
+from reconciler.decisions import draft
 from reconciler.decisions.draft import Draft
 from reconciler.decisions.groups import effective_groups
 from reconciler.decisions.groups.template_volumes import VolumeEvidence
+from reconciler.decisions.growth import stages
 from tests.properties.carried_out import carry_out
 
 PROMISES = int(os.environ.get("RECONCILER_PROMISES", "0"))
@@ -54,7 +55,7 @@ def _no_static_pods(patch: pytest.MonkeyPatch) -> None:
 
 
 def _no_promises(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(decide, "promised_again", lambda *_: False)
+    patch.setattr(stages, "promised_again", lambda *_: False)
 
 
 @pytest.mark.parametrize(
