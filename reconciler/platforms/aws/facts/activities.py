@@ -114,7 +114,7 @@ def launch_failure(item: AutoScalingGroup, desired: int, activities: Iterable[Sc
 
 
 def last_change(activities: Iterable[ScalingActivity]) -> SizeChange | None:
-    """The newest change of a desired capacity in the causes of activities; `a user request` is a call by whoever it was."""
+    """The newest change of a desired capacity in the causes of activities. `a user request` is any call of the API."""
     found = (match for activity in activities for match in _CHANGE.finditer(activity.cause))
     changes = (
         SizeChange(at_seconds=_seconds(match[1]), before=int(match[3]), to=int(match[4]), by=match[2].strip(" ,"))

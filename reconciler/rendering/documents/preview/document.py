@@ -127,7 +127,7 @@ _LOST_BY = {
 
 def lost_sentences(run: PolicyTestRun) -> Iterator[Sentence]:
     """The tests of main that do not judge the policy any more, and those that judge it in another way, with the causes. Those
-    that are not run are told as such."""
+    that are not run are named so."""
     for judges in (False, True):
         lost = [one for one in run.lost if one.judges is judges and one.why is not LostBy.NOT_RUN]
         many = len(lost) != 1
