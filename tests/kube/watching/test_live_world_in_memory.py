@@ -395,8 +395,8 @@ def test_every_change_is_told(small: FakeApiServer) -> None:
 
 def test_the_version_of_the_server_is_asked_now_and_then(small: FakeApiServer, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every ten minutes at most, however often the view changes; one that does not say keeps the last answer."""
-    small.bookmarks = 0  # the clock that is moved is that of the watches too: one that was heard would have been silent since
-    with following(small) as world:
+    # The clock that is moved is that of the watches too.
+    with following(small, longest_silence_seconds=float("inf")) as world:
         pace, seconds = world._own_pace, [0.0]
         monkeypatch.setattr(pace, "monotonic", lambda: seconds[0])
 
