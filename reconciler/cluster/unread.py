@@ -11,7 +11,8 @@ from reconciler.cluster.target import TargetFacts, TargetRef
 
 class Unread(msgspec.Struct, frozen=True, order=True, kw_only=True):
     """One object, or without a name all objects of a kind. Without a namespace (of a cloud: a region): in all of them. `why` is
-    the server's or the reader's own sentence. `node` is the one that a Pod is on (empty: none; None: unknown)."""
+    the server's or the reader's own sentence. `node` is a Node itself, or the one that a Pod is on (empty: none; None:
+    unknown)."""
 
     group: str = ""
     kind: str

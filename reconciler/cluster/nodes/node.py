@@ -77,8 +77,8 @@ class Node(msgspec.Struct, frozen=True, kw_only=True):
     `ready_seconds` is when the Ready condition last changed (Unix time). `annotations` keeps the keys that decisions
     read: `cluster-autoscaler.kubernetes.io/*`, `delay-deletion.cluster-autoscaler.kubernetes.io/*`,
     `cluster.x-k8s.io/*`, `reconciler.dev/*`. `hostname` is the hostname label when it differs from the name.
-    `empty_resources` are extended resources that the node lists with an amount of 0, sorted. `unread` is a sentence about a pod
-    on it that cannot be read (empty: none).
+    `empty_resources` are extended resources that the node lists with an amount of 0, sorted. `unread` is a sentence about what
+    cannot be read: the node or a pod on it (empty: nothing).
     """
 
     name: str

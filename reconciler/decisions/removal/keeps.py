@@ -143,7 +143,7 @@ class TargetKeepsNodes(KeepsNode, frozen=True, kw_only=True):
 
 
 class PodUnread(KeepsNode, frozen=True, kw_only=True):
-    """A pod on the node cannot be read, so nobody knows what a removal would end. The node takes no other pods."""
+    """The node or a pod on it cannot be read, so nobody knows what a removal would end. The node takes no other pods."""
 
     code = "PodUnread"
     why: str

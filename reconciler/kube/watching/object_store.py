@@ -15,6 +15,7 @@ from reconciler.cluster.snapshots.intake import Intake
 from reconciler.cluster.snapshots.pod_rows import PodRows
 from reconciler.cluster.values.object_parts import DECODING_ERRORS, Kept, Key, finding
 from reconciler.cluster.values.unreadable import UnreadableError
+from reconciler.cluster.wire import node as node_wire
 from reconciler.cluster.wire import pod as wire
 from reconciler.kube.watching.collection import Collection
 from reconciler.values.decoding import decoder
@@ -145,6 +146,22 @@ class _Named(msgspec.Struct, gc=False):
     metadata: _Meta
 
 
+class _Provider(msgspec.Struct, frozen=True, gc=False):
+    provider_id: str = msgspec.field(default="", name="providerID")
+
+
+class _Heard(msgspec.Struct, frozen=True, gc=False):
+    conditions: list[node_wire.Condition] | None = None
+
+
+class _NodeCore(msgspec.Struct):
+    """What tells whose node it is and whether it is ready."""
+
+    metadata: node_wire.ObjectMeta
+    spec: _Provider = _Provider()
+    status: _Heard = _Heard()
+
+
 class _Where(msgspec.Struct, rename="camel", gc=False):
     node_name: str = ""
 
@@ -153,13 +170,14 @@ class _Bound(msgspec.Struct, gc=False):
     spec: _Where
 
 
-_named, _bound = decoder(_Named), decoder(_Bound)
+_named, _bound, _node_core = decoder(_Named), decoder(_Bound), decoder(_NodeCore)
 
 
 class ObjectStore(Intake):
     """The objects of one collection. Not thread-safe: take a lock to write while another thread reads.
 
-    `unreadable` has the objects that cannot be read, by name, with the reason. `bound` has the nodes of such pods.
+    `unreadable` has the objects that cannot be read, by name, with the reason. `bound` has the node that such a pod is on. Of a Node
+    it has the Node itself, if the rest of the Node tells whose it is: the Node is then kept, without any room.
     """
 
     def __init__(self, collection: Collection, capi_group: str = "") -> None:
@@ -176,7 +194,7 @@ class ObjectStore(Intake):
             raise ValueError(f"a World has no collection of kind {collection.kind}")
         self._decoder, self._keep = reader
         self.is_target = is_target(collection.group, collection.kind, capi_group)
-        self._is_pods = collection.kind == "Pod"
+        self._is_pods, self._is_nodes = collection.kind == "Pod", collection.kind == "Node"
 
     def __len__(self) -> int:
         if self._is_pods:
@@ -201,6 +219,7 @@ class ObjectStore(Intake):
         except defects.CAUGHT as error:
             return self._cannot_read(key, defect_text(error), item)
         healed = bool(self.unreadable) and self.unreadable.pop(key, None) is not None
+        self.bound.pop(key, None)
         return healed or before is None or before != self._known(key)
 
     def discard(self, item: Raw) -> bool:
@@ -251,7 +270,26 @@ class ObjectStore(Intake):
                 self.bound[key] = _bound.decode(item).spec.node_name
             except DECODING_ERRORS:
                 self.bound.pop(key, None)
+        elif self._is_nodes:
+            self._keep_core(key, item)
         return True
+
+    def _keep_core(self, key: Key, item: Raw) -> None:
+        self.bound.pop(key, None)
+        try:
+            core = _node_core.decode(item)
+            self._keep(
+                node_wire.Node(
+                    metadata=core.metadata,
+                    spec=node_wire.NodeSpec(provider_id=core.spec.provider_id),
+                    status=node_wire.NodeStatus(conditions=core.status.conditions),
+                ),
+                0,
+                self._head,
+            )
+        except (UnreadableError, *DECODING_ERRORS):
+            return
+        self.bound[key] = core.metadata.name
 
     def _kept(self) -> list[Kept[object]]:
         stores: list[Kept[object]] = [getattr(self, name) for name in _PLAIN if len(getattr(self, name))]

@@ -33,7 +33,8 @@ _VITAL = frozenset({"Node", "Pod"})
 
 class Stream(msgspec.Struct, frozen=True, kw_only=True):
     """One collection that is followed. `stores` have its objects of this view. `unreadable` are those that cannot be read; an
-    object without a name may be any of the kind. `bound` has the nodes of unreadable pods, empty for those without one."""
+    object without a name may be any of the kind. `bound` has the nodes that unreadable pods and Nodes concern, empty for a pod without
+    one."""
 
     collection: Collection
     state: StreamState
@@ -97,11 +98,11 @@ class Trust:
             else:
                 doubts.append(f"{state.collection}: {why}")
             for (namespace, name), fault in sorted(stream.unreadable.items()):
-                if kind == "Node":
+                on = stream.bound.get((namespace, name))
+                if kind == "Node" and on is None:
                     doubts.append(f"{kind}: {name} cannot be read: {fault}")
                 else:
                     own = namespace or where.namespace
-                    on = stream.bound.get((namespace, name))
                     unread.append(Unread(group=where.group, kind=kind, namespace=own, name=name, why=fault, node=on))
         for source in polled:
             doubtful: dict[str, str] = {}

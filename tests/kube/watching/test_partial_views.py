@@ -241,6 +241,10 @@ def test_one_object_of_a_platform(server: Server, path: str, item: dict[str, Any
         assert sorted(held(plan_of(seen(live, clock)))) == stopped
 
 
+MEMBERS = policy(
+    node_group("general", namespace="ours", nodes=Selector(match_labels=(("pool", "kube-tests"),)), max=9),
+    drain=DrainRules(unreplicated=BlockRule.ALLOW), budgets=(Budget(nodes=9),),
+)  # fmt: skip
 OF_CLUSTER = {
     "Namespace", "PersistentVolume", "PriorityClass", "StorageClass", "CSINode", "CSIDriver", "VolumeAttachment", "RuntimeClass",
     "DeviceClass", "ResourceSlice",
@@ -289,17 +293,45 @@ def test_one_object_of_the_workload_cluster(server: Server, kind: str, spec: Any
     clock = Clock()
     with following(server, clock) as live:
         world = seen(live, clock)
-    members = policy(
-        node_group("general", namespace="ours", nodes=Selector(match_labels=(("pool", "kube-tests"),)), max=9),
-        drain=DrainRules(unreplicated=BlockRule.ALLOW), budgets=(Budget(nodes=9),),
-    )  # fmt: skip
     idle = Memory(unneeded_since={node.name: NOW - 3600 for node in world.nodes})
-    plan, _ = decide(world, members, idle, NOW)
+    plan, _ = decide(world, MEMBERS, idle, NOW)
     assert held(plan) == {}
     blockers = {line.node: sorted({one.code for one in line.blockers} & KEEPERS) for line in plan.nodes}
     assert {name: codes for name, codes in blockers.items() if codes} == kept
     (told,) = (one for one in plan.problems if one.code == "Unread")
     assert told.object == (f"{kind} shop/odd" if namespace else f"{kind} odd")
+
+
+def test_one_node(server: Server) -> None:
+    """It stays, takes no pods and counts as a node of its group, and the others are judged as always."""
+    server.put(f"{OWN}/namespaces/ours/machinedeployments/general", _group("ours", "general", replicas=2))
+    for number in (1, 2):
+        server.put(f"/api/v1/nodes/n{number}", objects.node(f"n{number}"))
+    odd = objects.node("n2")
+    odd["status"]["capacity"] = 5
+    server.put("/api/v1/nodes/n2", odd)
+    server.put("/api/v1/namespaces/shop/pods/small", objects.pod("shop", "small", cpu="100m"))
+    clock = Clock()
+    with following(server, clock) as live:
+        plan, _ = decide(seen(live, clock), MEMBERS, Memory(unneeded_since={"n1": NOW - 3600, "n2": NOW - 3600}), NOW)
+        assert held(plan) == {}
+        blockers = {line.node: [one.code for one in line.blockers if one.code in KEEPERS] for line in plan.nodes}
+        assert blockers == {"n1": [], "n2": ["PodUnread"]}
+        (line,) = plan.groups
+        assert line.current == 2
+        assert [one.object for one in plan.problems if one.code == "Unread"] == ["Node n2"]
+        server.put("/api/v1/nodes/n2", objects.node("n2"))
+        eventually(lambda: not live.observe().unread, "a Node that can be read again", 20)
+
+
+def test_a_node_that_may_be_of_any_group(server: Server) -> None:
+    """Its labels cannot be read: nobody knows which group it counts for, so nothing is decided."""
+    odd = objects.node("n1")
+    odd["metadata"]["labels"] = 5
+    server.put("/api/v1/nodes/n1", odd)
+    clock = Clock()
+    with following(server, clock) as live, pytest.raises(IncompleteViewError, match="^Node: n1 cannot be read"):
+        seen(live, clock)
 
 
 def test_what_was_read_before_stays_known(server: Server) -> None:
