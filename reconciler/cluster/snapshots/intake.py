@@ -176,15 +176,10 @@ class Intake:
             raise SeveralError(errors) if len(errors) > 1 else errors[0]
 
     def partly_read(self) -> set[str]:
-        """Kinds of which something could not be read. One object of a platform, one pod with a known node, and one object of some
-        other kinds concern few others, which say so themselves."""
+        """Kinds of which something could not be read. One object of a platform or of some other kinds concerns few others, which
+        say so themselves. So does a Node, or a pod whose node is known."""
         apart = _APART.union(self._names.values())
-        known_pods = (one.kind == "Pod" and one.node is not None for one in self.unread)
-        return {
-            one.kind
-            for one, known in zip(self.unread, known_pods, strict=True)
-            if not (one.name and (known or one.kind in apart))
-        }
+        return {one.kind for one in self.unread if not (one.name and (one.node is not None or one.kind in apart))}
 
     def close(self) -> None:
         """Raise `SnapshotError` for a list of which only some pages are there."""

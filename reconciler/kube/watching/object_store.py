@@ -17,6 +17,7 @@ from reconciler.cluster.values.object_parts import DECODING_ERRORS, Kept, Key, f
 from reconciler.cluster.values.unreadable import UnreadableError
 from reconciler.cluster.wire import node as node_wire
 from reconciler.cluster.wire import pod as wire
+from reconciler.cluster.wire.meta import Condition, ObjectMeta
 from reconciler.kube.watching.collection import Collection
 from reconciler.values.decoding import decoder
 from reconciler.values.defect import defect_text
@@ -151,13 +152,13 @@ class _Provider(msgspec.Struct, frozen=True, gc=False):
 
 
 class _Heard(msgspec.Struct, frozen=True, gc=False):
-    conditions: list[node_wire.Condition] | None = None
+    conditions: list[Condition] | None = None
 
 
 class _NodeCore(msgspec.Struct):
     """What tells whose node it is and whether it is ready."""
 
-    metadata: node_wire.ObjectMeta
+    metadata: ObjectMeta
     spec: _Provider = _Provider()
     status: _Heard = _Heard()
 
@@ -176,8 +177,8 @@ _named, _bound, _node_core = decoder(_Named), decoder(_Bound), decoder(_NodeCore
 class ObjectStore(Intake):
     """The objects of one collection. Not thread-safe: take a lock to write while another thread reads.
 
-    `unreadable` has the objects that cannot be read, by name, with the reason. `bound` has the node that such a pod is on. Of a Node
-    it has the Node itself, if the rest of the Node tells whose it is: the Node is then kept, without any room.
+    `unreadable` has the objects that cannot be read, by name, with the reason. `bound` has the node that such a pod is on. It has
+    a Node itself, if the rest of that Node tells whose it is. The Node is then kept, without any room.
     """
 
     def __init__(self, collection: Collection, capi_group: str = "") -> None:

@@ -33,8 +33,8 @@ _VITAL = frozenset({"Node", "Pod"})
 
 class Stream(msgspec.Struct, frozen=True, kw_only=True):
     """One collection that is followed. `stores` have its objects of this view. `unreadable` are those that cannot be read; an
-    object without a name may be any of the kind. `bound` has the nodes that unreadable pods and Nodes concern, empty for a pod without
-    one."""
+    object without a name may be any of the kind. `bound` has the nodes that unreadable pods and Nodes concern, empty for a pod
+    without one."""
 
     collection: Collection
     state: StreamState

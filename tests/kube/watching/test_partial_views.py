@@ -330,7 +330,7 @@ def test_a_node_that_may_be_of_any_group(server: Server) -> None:
     odd["metadata"]["labels"] = 5
     server.put("/api/v1/nodes/n1", odd)
     clock = Clock()
-    with following(server, clock) as live, pytest.raises(IncompleteViewError, match="^Node: n1 cannot be read"):
+    with following(server, clock) as live, pytest.raises(IncompleteViewError, match=r"^Node: n1 cannot be read"):
         seen(live, clock)
 
 
