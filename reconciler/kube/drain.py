@@ -127,14 +127,16 @@ def leaving_pods(items: list[Raw], rules: DrainRules | None, now_seconds: int) -
 
 
 _TRIES = 5
-_NOT_FOUND, _CONFLICT, _UNPROCESSABLE = 404, 409, 422
+_FORBIDDEN, _NOT_FOUND, _CONFLICT, _UNPROCESSABLE = 403, 404, 409, 422
+_DENIED = "Denied"
 _page = decoder(ListPage)
 
 
 class DrainStep(msgspec.Struct, frozen=True, kw_only=True):
     """How far a drain is. `remaining` pods have not left, and `message` is the last refused eviction. `given_up` states why the
     drain must be undone (empty: it need not), and `code` is the stable word for it: DrainTimeout, Blocked, NotMarked. If a drain
-    is given up and nobody knows the number, `remaining` is 0."""
+    is given up and nobody knows the number, `remaining` is 0. Without `given_up`, `code` is Denied if this account may not
+    evict."""
 
     remaining: int
     message: str = ""
@@ -256,14 +258,14 @@ class NodeDrain:
         if took >= self._timeout_seconds:
             why = self._refusals.pop(node, "") or f"pods that have not ended: {len(pods)}, the first is {pods[0].key}"
             return DrainStep(remaining=len(pods), given_up=f"not empty after {took} s: {why}", code="DrainTimeout")
-        refusal = ""
+        refusal, denied = "", False
         for pod in pods:
             if not pod.deleting:
-                why = self._evict(pod)
-                refusal = refusal or why
+                why, no_right = self._evict(pod)
+                refusal, denied = refusal or why, denied or no_right
         if refusal:
             self._refusals[node] = refusal
-        return DrainStep(remaining=len(pods), message=refusal)
+        return DrainStep(remaining=len(pods), message=refusal, code=_DENIED if denied else "")
 
     def undo(self, node: str) -> None:
         """Remove our taint; marks of others stay. A node that is gone or not marked is fine."""
@@ -303,8 +305,8 @@ class NodeDrain:
         except SnapshotError as error:
             raise ApiError(_UNPROCESSABLE, "Unreadable", f"pods of node {node}: {error}") from None
 
-    def _evict(self, pod: LeavingPod) -> str:
-        """Evict one pod. Returns why it may not go, or empty if it goes."""
+    def _evict(self, pod: LeavingPod) -> tuple[str, bool]:
+        """Evict one pod. Returns why it may not go, or empty if it goes, and whether this account may not evict it."""
         options: dict[str, object] = {"preconditions": {"uid": pod.uid}}
         if pod.grace_seconds > self._longest_grace_seconds:
             options["gracePeriodSeconds"] = self._longest_grace_seconds
@@ -319,11 +321,11 @@ class NodeDrain:
         except ApiError as error:
             # Gone, or replaced by another pod of its name, which the next step will see.
             if error.status in (_NOT_FOUND, _CONFLICT):
-                return ""
-            return f"{pod.key}: {_refusal(error)}"
+                return "", False
+            return f"{pod.key}: {_refusal(error)}", error.status == _FORBIDDEN
         except UnreachableError as error:
-            return f"{pod.key}: {error}"
-        return ""
+            return f"{pod.key}: {error}", False
+        return "", False
 
 
 def _as_sent(taint: Taint) -> dict[str, str]:

@@ -14,6 +14,8 @@ SERVED_SECONDS = 600
 IDLE_SECONDS = 30
 MOST_STATE_BYTES = 60_000
 MOST_FOR_NOTHING = 2
+MOST_DENIED = 4
+"""The same write in a minute. The second follows after half a minute, and a new process begins again."""
 _LATE_SECONDS = 120
 """So long after a person or a cloud has changed a size, a decision may rest on what was before."""
 _HELD_SECONDS = 450
@@ -47,6 +49,7 @@ class Judge:
         self._lowered: dict[str, float] = {}
         """When a group was last sized down."""
         self._joined: dict[str, float] = {}
+        self._denied: dict[str, list[float]] = {}
 
     def say(self, text: str) -> None:
         self._world.note(f"WRONG {text}")
@@ -67,6 +70,13 @@ class Judge:
         self._most_calls = max(self._most_calls, in_a_minute)
         if in_a_minute > self._world.cloud.calls_a_minute:
             self.say(f"{in_a_minute} calls in a minute")
+
+    def denied(self, what: str) -> None:
+        """A write that this account has no right to do."""
+        denials = self._denied.setdefault(what, [])
+        denials[:] = [at for at in denials if at > self._world.agenda.now - 60] + [self._world.agenda.now]
+        if len(denials) > MOST_DENIED:
+            self.say(f"{what} was denied {len(denials)} times in a minute")
 
     def ends(self, node: str) -> None:
         """A machine begins to end."""

@@ -33,7 +33,7 @@ _TAINTED_SECONDS, _GATHERED_SECONDS, _IDLE_SECONDS = 0.5, 5, 1.0
 _ERRORS: Mapping[str, Callable[[], Exception]] = {
     "lost": lambda: UnreachableError("Read timed out"),
     "refused": lambda: ApiError(500, "InternalError", "etcdserver: request timed out"),
-    "denied": lambda: ApiError(403, "Forbidden", "user r cannot patch this"),
+    "denied": lambda: ApiError(403, "Forbidden", 'it is forbidden: User "r" cannot write it'),
     "expired": lambda: ApiError(401, "Unauthorized", "Unauthorized"),
 }
 

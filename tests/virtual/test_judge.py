@@ -10,6 +10,7 @@ from reconciler.control.live.live_memory_store import LiveMemoryStore
 from reconciler.control.live.live_port import LivePort
 from reconciler.control.turn.loop import ControlLoop, LoopReport
 from reconciler.decisions.memory import Memory
+from reconciler.decisions.situation.backoff import BackoffRule
 from reconciler.kube.drain import DrainStep, NodeDrain
 from reconciler.platforms.crusoe.writing.polling import CrusoePoll
 from tests.virtual import judge
@@ -78,6 +79,13 @@ def test_a_loop_that_forgets() -> None:
 def test_a_loop_that_asks_all_the_time() -> None:
     with mock.patch.object(CrusoePoll, "_pause_seconds", return_value=0.2):
         assert "calls in a minute" in wrong("crusoe", FOUR)
+
+
+def test_a_loop_that_asks_for_what_is_denied() -> None:
+    denied = Happening(5, "denied", seconds=300)
+    assert wrong("clusterapi", denied, FOUR) == ""
+    with mock.patch.object(BackoffRule, "wait_seconds", return_value=1):
+        assert "was denied 5 times in a minute" in wrong("clusterapi", denied, FOUR)
 
 
 def test_a_memory_that_grows(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -126,6 +126,8 @@ class World:
             raise KilledError
         if fate and fate not in ("lost", "die after"):
             self.note(f"{what} -> {fate}")
+            if fate == "denied":
+                self.judge.denied(what)
             raise errors[fate]()
         try:
             found = do()

@@ -7,6 +7,7 @@ import msgspec
 
 from reconciler.cluster.target import Machine, TargetFacts, TargetRef
 from reconciler.cluster.world import World
+from reconciler.control.live.denied_steps import DeniedSteps
 from reconciler.decisions.groups.group import EffectiveGroup
 from reconciler.decisions.ownership.owner import rivals_over
 from reconciler.decisions.situation.group_situation import shrinking
@@ -56,7 +57,14 @@ class _Empty(msgspec.Struct, frozen=True, kw_only=True):
 class LeavingNodes:
     """What this process knows about its removals in addition to the taints. `tell` is given a code, a machine and a sentence."""
 
-    def __init__(self, drain: Drain, providers: Mapping[str, TargetProvider], tell: Callable[[str, str, str], None]) -> None:
+    def __init__(
+        self,
+        drain: Drain,
+        providers: Mapping[str, TargetProvider],
+        tell: Callable[[str, str, str], None],
+        now_seconds: Callable[[], int],
+    ) -> None:
+        self._denied = DeniedSteps(now_seconds)
         self._drain = drain
         self._providers = providers
         self._tell = tell
@@ -91,6 +99,7 @@ class LeavingNodes:
         self._pending = {target: left for target, nodes in self._pending.items() if (left := nodes & leaving.keys())}
         begun = {machine.target for machine in world.machines if machine.node in leaving}
         self._floors = {target: floor for target, floor in self._floors.items() if target in begun}
+        self._denied.keep({*leaving, *map(str, begun)})
 
     def proceed(
         self,
@@ -107,6 +116,10 @@ class LeavingNodes:
         prepared: list[tuple[_Empty, bool]] = []
         for node, taint in sorted(leaving.items()):
             machine = machines.get(node)
+            target = machine.target if machine is not None else None
+            if why := self._denied.why(node) or self._denied.why(str(target)):
+                updates.append(_draining(target, node, 0, why))
+                continue
             if machine is None:
                 self._without_machine(None, node, updates)
                 continue
@@ -130,13 +143,19 @@ class LeavingNodes:
             self._hand_over([one for one in together if not (one.held or one.called_off)], updates)
 
     def reopen(self, target: TargetRef | None, node: str, code: str, why: str, updates: list[RemovalProgress]) -> None:
-        """Our taint goes. One node that cannot be reached stops no other."""
+        """Our taint goes."""
+        if self._opened(target, node, updates):
+            updates.append(_gave_up(target, node, code, why))
+
+    def _opened(self, target: TargetRef | None, node: str, updates: list[RemovalProgress]) -> bool:
+        """One node that cannot be reached stops no other."""
         try:
             self._drain.undo(node)
         except (ApiError, UnreachableError) as error:
+            self._denied.note(node, error)
             updates.append(_draining(target, node, 0, str(error)))
-            return
-        updates.append(_gave_up(target, node, code, why))
+            return False
+        return True
 
     def _without_machine(self, target: TargetRef | None, node: str, updates: list[RemovalProgress]) -> None:
         """Nobody will lower anything for this node."""
@@ -199,9 +218,11 @@ class LeavingNodes:
                 self._drain.undo(one.node)
                 return _gave_up(one.target, one.node, drained.code or "DrainTimeout", drained.given_up)
         except (ApiError, UnreachableError) as error:
+            self._denied.note(one.node, error)
             return _draining(one.target, one.node, 0, str(error))
         except NotLeaderError as error:
             return error
+        self._denied.note(one.node, code=drained.code, message=drained.message)
         return _draining(one.target, one.node, drained.remaining, drained.message) if drained.remaining else None
 
     def _hand_over(self, together: list[_Empty], updates: list[RemovalProgress]) -> None:
@@ -220,12 +241,16 @@ class LeavingNodes:
         try:
             steps = together[0].provider.step(target, tuple(one.machine for one in together), together[0].floor)
         except (ApiError, UnreachableError) as error:
+            self._denied.note(str(target), error)
             updates.extend(_draining(target, one.node, 0, str(error)) for one in together)
             return
         except msgspec.DecodeError as error:
             # Objects that cannot be read stop neither the other removals nor the turn.
             unread = TargetRemoval(state=RemovalState.DRAINING, code=WriteCode.REFUSED, message=str(error), untouched=True)
             steps = (unread,) * len(together)
+        waits = (step for step in steps if step.state is RemovalState.DRAINING and step.code == WriteCode.DENIED)
+        denied = next(waits, None)
+        self._denied.note(str(target), code=denied.code if denied else "", message=denied.message if denied else "")
         for one, step in zip(together, steps, strict=True):
             if step.state is not RemovalState.DRAINING or (step.untouched and not one.machine.marked):
                 # The others of the target may go on: no mark is on this machine, or it has done its work.
@@ -239,12 +264,8 @@ class LeavingNodes:
         if step.state is RemovalState.FAILED and not step.reopen and (node, one.taint, RemovalState.FINISHED) in self._ends:
             # Its machine has gone since, before the view has shown it going.
             return
-        if step.state is RemovalState.FAILED and step.reopen:
-            try:
-                self._drain.undo(node)
-            except (ApiError, UnreachableError) as error:
-                updates.append(_draining(target, node, 0, str(error)))
-                return
+        if step.state is RemovalState.FAILED and step.reopen and not self._opened(target, node, updates):
+            return
         if step.state is RemovalState.DRAINING:
             updates.append(_draining(target, node, 0, step.message))
             return

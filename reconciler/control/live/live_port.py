@@ -188,7 +188,7 @@ class LivePort:
         self._left_marks = LeftMarks(providers, owner, tell, former)
         self._world: World | None = None
         self._own_writes = OwnWrites(pace)
-        self._leaving = LeavingNodes(drain, providers, self._left_marks.say)
+        self._leaving = LeavingNodes(drain, providers, self._left_marks.say, clock)
 
     def observe(self) -> World:
         """The view now. Raises `ViewUnavailableError`."""

@@ -40,14 +40,20 @@ class Leaving:
         self.undoing: Exception | None = None
         self.asked: list[tuple[tuple[str, ...], int]] = []
         self.said: list[tuple[str, str, str]] = []
-        self.nodes = LeavingNodes(self, {MACHINE_DEPLOYMENT: self}, lambda *told: self.said.append(told))  # type: ignore[arg-type, dict-item]
+        self.now, self.calls = NOW, 0
+        self.nodes = LeavingNodes(self, {MACHINE_DEPLOYMENT: self}, self._says, lambda: self.now)  # type: ignore[arg-type, dict-item]
+
+    def _says(self, *told: str) -> None:
+        self.said.append(told)  # type: ignore[arg-type]
 
     def undo(self, node: str) -> None:
+        self.calls += 1
         if self.undoing is not None:
             raise self.undoing
         self.undone.append(node)
 
     def step(self, *asked: Any) -> Any:
+        self.calls += 1
         if len(asked) == 1:
             return self._answer(self.drains.get(asked[0], DrainStep(remaining=0)))
         _, leaving, floor = asked
@@ -110,6 +116,28 @@ def test_a_new_beginning_is_told_again(leaving: Leaving) -> None:
     leaving.nodes.forget()
     assert set(leaving.turn()) == {ONE, TWO}
     assert leaving.asked[0][1] == 0
+
+
+@pytest.mark.parametrize("case", ["step", "answer", "drain", "eviction", "undo"])
+def test_what_is_denied_is_tried_again_after_a_while(leaving: Leaving, case: str) -> None:
+    """After 30 s, then after a minute, whatever else happens; one that succeeds begins again with 30 s."""
+    denied = ApiError(403, "Forbidden", "not you")
+    answer = TargetRemoval(state=RemovalState.DRAINING, code=WriteCode.DENIED, message="not you")
+    leaving.taints = {ONE: "t1"}
+    match case:
+        case "step" | "answer":
+            leaving.answers[ONE] = denied if case == "step" else answer
+        case "drain" | "eviction":
+            leaving.drains[ONE] = denied if case == "drain" else DrainStep(remaining=1, code="Denied", message="not you")
+        case _:
+            leaving.facts(replicas=3)
+            leaving.groups, leaving.undoing = {}, denied
+            leaving.answers[ONE] = TargetRemoval(state=RemovalState.FAILED)
+    for after, asked in ((0, True), (1, False), (29, False), (30, True), (31, False), (89, False), (90, True)):
+        leaving.now, leaving.calls = NOW + after, 0
+        assert leaving.turn()[ONE].state is RemovalState.DRAINING
+        assert bool(leaving.calls) == asked, after
+        leaving.nodes.look(leaving.world, leaving.taints)
 
 
 @pytest.mark.parametrize(

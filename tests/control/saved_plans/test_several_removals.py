@@ -178,7 +178,7 @@ def test_several_removals_of_one_target_have_the_lowest_floor_of_them() -> None:
     leaving = {f"general-{number}": LEAVING for number in (1, 2, 3)}
     target = platform.world.targets[0].ref
     for least, expected in ((0, 0), (1, 1)):
-        nodes = LeavingNodes(platform, {MACHINE_DEPLOYMENT: platform}, lambda *_: None)  # type: ignore[arg-type, dict-item]
+        nodes = LeavingNodes(platform, {MACHINE_DEPLOYMENT: platform}, lambda *_: None, lambda: NOW)  # type: ignore[arg-type, dict-item]
         for node, replicas in (("general-1", 2), ("general-3", 0), ("general-2", 1)):
             nodes.began(target, node, replicas)
         groups = {

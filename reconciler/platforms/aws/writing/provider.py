@@ -27,8 +27,8 @@ from reconciler.providers.contract import LeavingMachine, TargetRemoval, WriteCo
 from reconciler.providers.ownership_guard import objection, of_another_cluster
 
 _READS = ("Describe", "Get")
-_AGAIN_SECONDS = 10
-"""The time between two looks at what a cancellation has left."""
+_AGAIN_SECONDS, _DENIED_SECONDS = 10, 60
+"""The time between two looks at what a cancellation has left, and how much longer it is after a denial."""
 _CANCEL_CALLS, _FINISH_CALLS = 5, 3
 """How many calls of its own each takes at most, as a rule."""
 
@@ -66,7 +66,7 @@ class AwsProvider:
         self._role_of = role_of
         self._guard = guard
         self._removals = Removals(self._aws, self._read, foreign=self._foreign)
-        self._tried: dict[TargetRef, int] = {}
+        self._next_look: dict[TargetRef, int] = {}
         self._finished: dict[TargetRef, int] = {}
         self._around: dict[tuple[str, str], BesideGroups] = {}
 
@@ -157,13 +157,16 @@ class AwsProvider:
         due = [target for target in due if self._spare(target, _FINISH_CALLS)]
         self.expect(due)
         for target in due:
-            self._tried[target] = now_seconds
-            # The next iteration tries again. What stays protected meanwhile is safe.
-            with suppress(AwsError, msgspec.ValidationError):
+            self._next_look[target] = now_seconds + _AGAIN_SECONDS
+            # A later iteration tries again. What stays protected meanwhile is safe.
+            with suppress(msgspec.ValidationError):
                 aws = self._aws(target)
-                reading = read_alone(aws, target, self._beside(target))
-                if reading is None or (self._marked(reading.facts) and Cancellations(aws).recover(reading)):
-                    self._finished[target] = now_seconds
+                try:
+                    reading = read_alone(aws, target, self._beside(target))
+                    if reading is None or (self._marked(reading.facts) and Cancellations(aws).recover(reading)):
+                        self._finished[target] = now_seconds
+                except AwsError as error:
+                    self._next_look[target] += _DENIED_SECONDS if error.denied else 0
             self._accounts.wrote(target.region, target.name, loop=self._loop)
 
     def expect(self, targets: Sequence[TargetRef]) -> None:
@@ -176,7 +179,7 @@ class AwsProvider:
         """Not again on a read that may be older than what was done, nor right after a try."""
         done = self._finished.get(facts.ref)
         late = done is None or facts.read_seconds > done + READ_LAG_SECONDS
-        return late and now_seconds - self._tried.get(facts.ref, 0) >= _AGAIN_SECONDS
+        return late and now_seconds >= self._next_look.get(facts.ref, 0)
 
     def may_begin(self, target: TargetRef, machine: str, node: str, bound: Bound) -> WriteResult:
         """Whether the instance behind the node may be removed."""

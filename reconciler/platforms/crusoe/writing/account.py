@@ -39,7 +39,7 @@ class Account:
         return self._credentials().lowering
 
     def on_write(self, listener: Callable[[], None]) -> None:
-        """Call `listener` after every write of this process: what is known is then old."""
+        """Call `listener` after every write of this process that may have been done: what is known is then old."""
         self._written.append(listener)
 
     def end(self, listener: Callable[[], None]) -> None:
@@ -70,8 +70,7 @@ class Account:
     def set_count(self, pool: str, before: int, count: int) -> str:
         """Send only the count: the API replaces everything else that a request names. Returns the id of the operation. `before`
         is the count that was read."""
-        self._writes = True
-        answer = self._crusoe.call("PATCH", f"{self._pools()}/{quote(pool, safe='')}", None, {"count": count})
+        answer = self._write("PATCH", f"{self._pools()}/{quote(pool, safe='')}", {"count": count})
         recent = self._recent(pool)
         self._counts[pool] = self._monotonic(), count, frozenset({before} | (recent[1] | {recent[0]} if recent else frozenset()))
         return str((answer.get("operation") or {}).get("operation_id") or "")
@@ -88,8 +87,17 @@ class Account:
 
     def delete_machine(self, machine: str) -> None:
         """Delete exactly this machine."""
+        self._write("DELETE", f"{self._project()}/compute/vms/instances/{quote(machine, safe='')}")
+
+    def _write(self, method: str, path: str, body: Object | None = None) -> Object:
+        """A write that Crusoe has refused makes no read old."""
+        try:
+            answer = self._crusoe.call(method, path, None, body)
+        except CrusoeError as error:
+            self._writes = self._writes or error.sent
+            raise
         self._writes = True
-        self._crusoe.call("DELETE", f"{self._project()}/compute/vms/instances/{quote(machine, safe='')}")
+        return answer
 
     def operations(self) -> list[Object]:
         """Operations on pools that this user has started."""
