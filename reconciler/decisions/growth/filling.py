@@ -97,7 +97,7 @@ def outrun(draft: Draft) -> Outrun:
     risked = [shape for shape, turn in first.items() if turn < last or unstated]
     mark = state.mark()
     open_late(draft, unstated)
-    outrun_shapes = frozenset(shape for shape in risked if not _keeps_its_spread(draft, shape))
+    outrun_shapes = frozenset(shape for shape in risked if not keeps_its_spread(draft, shape))
     state.undo(mark)
     return Outrun(outrun_shapes, (*stated, *unstated)) if outrun_shapes else Outrun()
 
@@ -131,7 +131,8 @@ def _domains_of_new(draft: Draft, shapes: Iterable[int]) -> tuple[tuple[NodeShap
     return next(by_labels), next(by_labels)
 
 
-def _keeps_its_spread(draft: Draft, shape: int) -> bool:
+def keeps_its_spread(draft: Draft, shape: int) -> bool:
+    """Whether the last pod of a shape still fits in each domain of nodes to come, or all of them fit there in another way."""
     state, keys, asked, fits = draft.state, sorted(spread_keys(draft, (shape,))), set[tuple[object, ...]](), True
     coming = [node for group in draft.groups for node in (*group.upcoming_nodes, *group.new_nodes)]
     loads = {node: pods for node in coming if (pods := dict(state.bound(node)).get(shape))}

@@ -206,7 +206,7 @@ def _grow_rank(
     short = _grow_tier(draft, queue, tier, growth, expanders, refutations, unable)
     grown = growth.nodes() if expanders[0] in (Expander.LEAST_COST, Expander.LEAST_WASTE) and not draft.work.exhausted else []
     if _may_mix(draft, tier, grown, refutations):
-        rearranged = rearrange(draft, tier, growth, expanders[0], grown)
+        rearranged = rearrange(draft, tier, growth, expanders[0], grown, queue.waiting())
         if rearranged is not None:
             _serve_again(draft, queue, rearranged, *before)
             short = _grow_tier(draft, queue, tier, growth, expanders, refutations, unable)

@@ -20,6 +20,7 @@ from reconciler.decisions.growth.cost.master import solver
 from reconciler.decisions.growth.cost.mixes import Answer, least_cost, work
 from reconciler.decisions.growth.cost.problem import Cap, Filling, Item, Mix, Offer, Problem, reachable
 from reconciler.decisions.growth.expanders import bought_capacity, near_tie, next_group, siblings, wasted
+from reconciler.decisions.growth.filling import keeps_its_spread
 from reconciler.decisions.reasons.sizes import LeastCostMix, LeastWasteMix, SolverMissing
 from reconciler.policy.documents import Expander
 from reconciler.values.money import price_text
@@ -104,10 +105,15 @@ class Growth:
 # From a draft to a problem in numbers, and back.
 #
 # Pods under rules about zones (or other domains) take part, too. Each domain gets as many pods of each shape as before, so that
-# the counts behind these rules stay the same.
+# the counts behind these rules stay the same. Only `Odd` pods may change their domain.
 
 Domain = tuple[str | None, ...]
 """Values of the topology keys that concern a shape, in order of the keys."""
+Odd = Mapping[tuple[int, Domain], tuple[Domain, ...]]
+"""By shape and domain the other domains in which one of its pods may be instead."""
+_NONE_ODD: Odd = {}
+_Asked = tuple[int, tuple[Domain, ...]]
+"""A shape and the domains in which its pods may be."""
 
 
 class Weighing(msgspec.Struct, frozen=True):
@@ -174,8 +180,11 @@ class Posed(msgspec.Struct, frozen=True):
         """The nodes of a mix: by group in canonical order, full ones first."""
         grown = []
         for filling, times in sorted(mix, key=lambda pair: (pair[0].offer, [-pods for pods in pair[0].load])):
-            load = sorted((shape, pods) for shape, pods in zip(self.shapes, filling.load, strict=True) if pods)
-            grown += [GrownNode(self.positions[filling.offer], tuple(load))] * times
+            load = Counter[int]()
+            for shape, pods in zip(self.shapes, filling.load, strict=True):
+                load[shape] += pods
+            on_it = tuple(sorted((shape, pods) for shape, pods in load.items() if pods))
+            grown += [GrownNode(self.positions[filling.offer], on_it)] * times
         return grown
 
 
@@ -185,20 +194,21 @@ def pose(
     nodes: Sequence[GrownNode],
     keys: Mapping[int, frozenset[str]],
     by: Expander = Expander.LEAST_COST,
+    odd: Odd = _NONE_ODD,
 ) -> Posed | None:
     """The pods of `nodes` over the groups of a tier, asked at the point before those nodes; `keys` are topology keys by shape.
     None when `nodes` are of a group that may not grow."""
     groups = [group for group in tier if group.group.template is not None and draft.room(group, group.group.template)[0] > 0]
     weigh = weighing(draft, groups, nodes, by)
     by_position = {group.position: index for index, group in enumerate(groups)}
-    alike = Counter(nodes)
-    if any(node.position not in by_position for node in alike):
+    if any(node.position not in by_position for node in nodes):
         return None
-    sums: Counter[tuple[int, Domain]] = Counter()
-    for node, times in alike.items():
-        for shape, pods in node.load:
-            sums[shape, _domain(draft.groups[node.position], keys[shape])] += pods * times
-    asked = tuple(sorted(sums, key=lambda one: (one[0], [value or "" for value in one[1]])))
+    loads = _loads(draft, nodes, keys, odd)
+    sums = Counter[_Asked]()
+    for (_, load), times in loads.items():
+        for one, pods in load:
+            sums[one] += pods * times
+    asked = tuple(sorted(sums, key=lambda one: (one[0], [[value or "" for value in domain] for domain in one[1]])))
     names = sorted({name for shape, _ in asked for name, _ in draft.state.pod_shape(shape).requests.items()})
     needs = {shape: _row(draft.state.pod_shape(shape).requests, names) for shape, _ in asked}
     offers, lets_in, left = [], [], []
@@ -219,8 +229,8 @@ def pose(
         )
         draft.state.undo(mark)
         here = {one: _domain(group, one) for one in set(keys.values())}
-        for index, (shape, domain) in enumerate(asked):
-            if domain != here[keys[shape]]:
+        for index, (shape, domains) in enumerate(asked):
+            if here[keys[shape]] not in domains:
                 lets_in[-1][index] = False
         offers.append(Offer(price_micros=price, free=free, most=draft.room(group, template)[0]))
         left.append(draft.limits.left(group.group, template))
@@ -230,11 +240,75 @@ def pose(
     pace = draft.addable()
     problem = Problem(items=items, offers=tuple(offers), caps=_caps(left, pace, sum(sums.values())))
     given: Counter[Filling] = Counter()
-    for node, times in alike.items():
-        load = {(shape, _domain(draft.groups[node.position], keys[shape])): pods for shape, pods in node.load}
-        given[Filling(by_position[node.position], tuple(load.get(one, 0) for one in asked))] += times
+    for (position, load), times in loads.items():
+        pods_of = dict(load)
+        given[Filling(by_position[position], tuple(pods_of.get(one, 0) for one in asked))] += times
     positions = tuple(group.position for group in groups)
     return Posed(problem, tuple(shape for shape, _ in asked), positions, tuple(sorted(given.items())), weigh)
+
+
+def _loads(
+    draft: Draft, nodes: Sequence[GrownNode], keys: Mapping[int, frozenset[str]], odd: Odd
+) -> Counter[tuple[int, tuple[tuple[_Asked, int], ...]]]:
+    """How many nodes of the group at a position have a load. Of a shape with an odd pod in a domain, one node there has it."""
+    loads, left = Counter[tuple[int, tuple[tuple[_Asked, int], ...]]](), dict(odd)
+    for node, times in Counter(nodes).items():
+        domains = {shape: _domain(draft.groups[node.position], keys[shape]) for shape, _ in node.load}
+        load: dict[_Asked, int] = {(shape, (domains[shape],)): pods for shape, pods in node.load}
+        moving = [pair for pair in domains.items() if pair in left] if left else []
+        if times > bool(moving):
+            loads[node.position, tuple(load.items())] += times - bool(moving)
+        for shape, domain in moving:
+            load[shape, (domain,)] -= 1
+            load[shape, (domain, *left.pop((shape, domain)))] = 1
+        if moving:
+            loads[node.position, tuple(load.items())] += 1
+    return loads
+
+
+_FEW_NODES = 24
+"""Among more nodes, one that is there for a pod in the wrong domain hardly counts."""
+_RULES_OF_DOMAINS = frozenset({"InterPodAffinity", "PodTopologySpread"})
+
+
+def odd_pods(draft: Draft, groups: Sequence[GroupDraft], nodes: Sequence[GrownNode], keys: Mapping[int, frozenset[str]]) -> Odd:
+    """Pods that may change their domain: of four pods spread over three zones, two are in one of them, and it may be any. No
+    domain gives a pod of a shape and gets one, or gets two. Asked while the draft has the nodes."""
+    odd: dict[tuple[int, Domain], tuple[Domain, ...]] = {}
+    state = draft.state
+    for shape in sorted({shape for node in nodes for shape, _ in node.load}) if len(nodes) <= _FEW_NODES else ():
+        if not keys[shape]:
+            continue
+        ways = {_domain(group, keys[shape]): group for group in reversed(groups) if group.group.template is not None}
+        draft.work.spend(len(ways) ** 2)
+        touched = set[Domain]()
+        for home in ways:
+            node = _node_with(draft, shape, [group for group in groups if _domain(group, keys[shape]) == home])
+            if node is None or home in touched:
+                continue
+            mark = state.mark()
+            state.unbind(shape, node)
+            others = tuple(one for one in ways if one not in touched | {home} and _lets_in(draft, ways[one], shape))
+            state.undo(mark)
+            if others:
+                touched.update((home, *others))
+                odd[shape, home] = others
+    return odd
+
+
+def _node_with(draft: Draft, shape: int, groups: Sequence[GroupDraft]) -> int | None:
+    return next((node for one in groups for node in one.new_nodes if dict(draft.state.bound(node)).get(shape)), None)
+
+
+def _lets_in(draft: Draft, group: GroupDraft, shape: int) -> bool:
+    """Whether no rule about the domain of a new node keeps the pod out."""
+    template, state = group.group.template, draft.state
+    if template is None:
+        return False
+    mark = state.mark()
+    rejected = {one.plugin for one in state.verdict(shape, state.add_node(f"{group.group.name}-try", template, group.daemons))}
+    state.undo(mark)
+    return rejected.isdisjoint(_RULES_OF_DOMAINS)
 
 
 def _domain(group: GroupDraft, keys: frozenset[str]) -> Domain:
@@ -286,10 +360,11 @@ def rearrange(
     growth: Growth,
     by: Expander = Expander.LEAST_COST,
     nodes: list[GrownNode] | None = None,
+    waiting: Sequence[tuple[int, int]] = (),
 ) -> Rearranged | None:
     """Choose the growth of a tier again, for a lower cost, less waste, or the same with fewer nodes. None, with an unchanged
     draft, if nothing better is found, or if it would take from the share of a tier. `nodes` are those of the growth, if they are
-    known."""
+    known. Odd pods change their domain only if no pods are `waiting` (shape, pods) that may need it."""
     grown, missing = growth.nodes() if nodes is None else nodes, draft.tier_shares.missing()
     keys = _keys(draft, grown)
     free = {group.position for group in tier if not group.group.whole}
@@ -300,16 +375,25 @@ def rearrange(
         return None
     taken = frozenset(moving)
     stay = [node for node in grown if node not in taken]
+    odd = odd_pods(draft, groups, moving, keys) if not waiting else _NONE_ODD
     growth.take_back()
     growth.give(stay)
-    posed = None if _is_least(draft, groups, moving, by) else pose(draft, groups, moving, keys, by)
-    answer = None if posed is None else _answer(draft, posed)
-    if posed is not None and answer is not None and posed.problem.rank(answer.mix) < posed.problem.rank(posed.given):
+    posed, answer = None, None
+    for moves in () if _is_least(draft, groups, moving, by) else (odd, _NONE_ODD) if odd else (_NONE_ODD,):
+        posed = pose(draft, groups, moving, keys, by, moves)
+        answer = None if posed is None else _answer(draft, posed)
+        if posed is None or answer is None:
+            continue
+        if posed.problem.rank(answer.mix) >= posed.problem.rank(posed.given):
+            break
         bought = _buy(draft, growth, posed.nodes(answer.mix), keys)
         # Siblings that share the growth may have other prices.
         shares_kept = draft.tier_shares.missing() <= missing
-        if bought is not None and shares_kept and posed.weigh.better(draft, bought, moving):
+        spread_kept = not moves or all(keeps_its_spread(draft, shape) for shape, own in keys.items() if own)
+        if bought is not None and shares_kept and spread_kept and posed.weigh.better(draft, bought, moving):
             return Rearranged(stay, bought, _because(draft, posed.weigh.by, moving, bought, answer))
+        growth.take_back()
+        growth.give(stay)
     growth.take_back()
     growth.give(grown)
     if posed is not None and answer is not None and answer.solver_missing and posed.weigh.by is Expander.LEAST_COST:

@@ -5,12 +5,15 @@ from collections import Counter
 
 import pytest
 
+from reconciler.cluster.pods.pod import SpreadConstraint
 from reconciler.cluster.world import World
 from reconciler.decisions.growth.cost.problem import Item, Offer, Problem
 from reconciler.plan.plan import Plan, PodOutcome
 from reconciler.policy.documents import PolicySet
+from tests.builders import ClusterBuilder, node_group, policy, selector
 from tests.decisions.deciding import plan_of
 from tests.decisions.growth.cost.judge import judge
+from tests.decisions.growth.cost.worlds import LEAST_COST
 from tests.decisions.growth.cost.zones import ZONE, spread_demand
 
 KINDS = ("cpu", "memory", "pods")
@@ -53,6 +56,30 @@ def test_spread_over_zones_costs_what_the_zones_cost_at_best(first: int) -> None
         ratios.append(bought_micros(plan) / best)
     assert statistics.mean(ratios) <= 1.005, ratios
     assert max(ratios) <= 1.02, ratios
+
+
+@pytest.mark.parametrize(("in_b", "nodes"), [(9, {"a": 1, "b": 2, "c": 1}), (10, {"a": 1, "b": 3, "c": 1})])
+def test_the_odd_pod_of_a_spread_goes_where_it_needs_no_node(in_b: int, nodes: dict[str, int]) -> None:
+    """Four pods of 2 cores over three zones. Nine pods of 3 cores leave 3 of the 30 cores in zone b, which is room for one of the
+    four; ten leave none."""
+    cluster, names = ClusterBuilder(), ("a", "b", "c", "more-b")
+    for name in names:
+        cluster.group(name, nodes=0, cpu="15", memory="64Gi", labels={ZONE: name[-1]})
+        cluster.pods(f"full-{name}", 1, cpu="1", on=cluster.node(f"full-{name}", cpu="1", labels={ZONE: name[-1]}))
+    spread = SpreadConstraint(topology_key=ZONE, max_skew=1, selector=selector(app="spread"))
+    cluster.pods("anywhere", 1, cpu="2", memory="8Gi")
+    cluster.pods("spread", 4, cpu="2", memory="8Gi", shape={"spread": (spread,)})
+    cluster.pods("b", in_b, cpu="3", memory="6Gi", node_selector={ZONE: "b"})
+    cluster.pods("a", 2, cpu="1", memory="4Gi", node_selector={ZONE: "a"})
+    groups = (node_group(name, price_per_hour="0.75", max=2) for name in names)
+    plan = plan_of(cluster.world(), policy(*groups, expanders=LEAST_COST))
+    sizes = Counter[str]()
+    for line in plan.groups:
+        sizes[line.name[-1]] += line.desired
+    assert sizes == nodes
+    assert {pod.outcome for pod in plan.pods} == {PodOutcome.TRIGGERS_SCALE_UP}
+    zones = Counter((pod.group or "")[-1] for pod in plan.pods if pod.pod.startswith("shop/spread"))
+    assert max(zones.values()) - min(zones[zone] for zone in "abc") == 1
 
 
 @pytest.mark.parametrize("seed", range(20, 24))
