@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
 from reconciler.cluster.nodes.node import HOSTNAME_LABEL
-from reconciler.cluster.pods.pod import SpreadFrom
 from reconciler.cluster.world import World
 from reconciler.scheduling.bindings import Bindings
 from reconciler.scheduling.columns import NOWHERE_COLUMN
@@ -59,7 +58,6 @@ def resources_rejection(
 
 
 NOT_MODELLED = "NotModelled"
-UNKNOWN_SPREAD = "the scheduler's default topology spread (not all Services and controllers were captured)"
 _NO_BOUND = 1 << 31
 _NOT_ASKED = -1
 
@@ -116,10 +114,8 @@ class Filters:
         """Empty, or what verdicts of this shape leave out."""
         self._ask(shape)
         value = self._shapes.shapes[shape]
-        if value.defect:
-            return value.defect
-        if value.spread_from is SpreadFrom.UNKNOWN:
-            return UNKNOWN_SPREAD
+        if value.unclear:
+            return value.unclear
         if value.claims or self.handing(shape) is not None:
             return self._devices_unclear(shape)
         if self._judge is not None:
@@ -139,10 +135,8 @@ class Filters:
     def not_modelled_on(self, shape: int, node: int) -> str:
         """Empty, or what keeps a verdict of this shape on this node from being known."""
         value = self._shapes.shapes[shape]
-        if value.defect:
-            return value.defect
-        if value.spread_from is SpreadFrom.UNKNOWN:
-            return UNKNOWN_SPREAD
+        if value.unclear:
+            return value.unclear
         if value.claims or self.handing(shape) is not None:
             return "resource claims (DynamicResources)" if self._handing is None else self._devices_unclear(shape)
         name = self._devices.unknown_on(shape, node) if self._devices.touch(shape) else ""
@@ -156,7 +150,7 @@ class Filters:
         """Every plugin that rejects the pod on the node, sorted by plugin."""
         self._ask(shape)
         judge, value = self._judge, self._shapes.shapes[shape]
-        if judge is None or not self.hangs_on_devices(shape) or value.defect or value.spread_from is SpreadFrom.UNKNOWN:
+        if judge is None or not self.hangs_on_devices(shape) or value.unclear:
             missing = self.not_modelled_on(shape, node)
             if missing:
                 return (Rejection(NOT_MODELLED, missing),)

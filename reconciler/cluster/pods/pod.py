@@ -85,6 +85,9 @@ class ClaimUse(msgspec.Struct, frozen=True, order=True, kw_only=True):
     unclear: str = ""
 
 
+UNKNOWN_SPREAD = "the scheduler's default topology spread (not all Services and controllers were captured)"
+
+
 class PodShape(msgspec.Struct, frozen=True, kw_only=True):
     """An equivalence class of pods for scheduling: two pods of one shape get the same verdict on every node.
 
@@ -92,8 +95,9 @@ class PodShape(msgspec.Struct, frozen=True, kw_only=True):
     affinity (an empty tuple matches no node). `host_name_bound` says that some term or selector names a host, so that
     verdicts differ within a node shape. `spread` has hard constraints only. `claims` are resource claims (DRA) in the
     order of the pod. Until a generated one is resolved, a shape with it belongs to a single pod.
-    `required_features` names what a node's kubelet must declare that it can do (plugin NodeDeclaredFeatures). `defect` is why the
-    rest was left out: judging it failed (see `cluster.defects`).
+    `required_features` names what a node's kubelet must declare that it can do (plugin NodeDeclaredFeatures).
+    `not_modelled` names fields of `spec` whose meaning is not known here. `defect` is why the rest was left out: judging it
+    failed (see `cluster.defects`).
     """
 
     namespace: str
@@ -113,12 +117,22 @@ class PodShape(msgspec.Struct, frozen=True, kw_only=True):
     scheduler_name: str = "default-scheduler"
     host_name_bound: bool = False
     required_features: tuple[str, ...] = ()
+    not_modelled: tuple[str, ...] = ()
     defect: str = ""
 
     @property
     def unmodelled(self) -> bool:
-        """Whether no verdict about the shape is known on any node."""
-        return bool(self.claims or self.defect) or self.spread_from is SpreadFrom.UNKNOWN
+        """Whether no verdict about the shape is known on any node, unless its claims are judged."""
+        return bool(self.claims or self.unclear)
+
+    @property
+    def unclear(self) -> str:
+        """Why no verdict about the shape is known on any node, whatever is known of its claims (empty: one may be)."""
+        if self.defect:
+            return self.defect
+        if self.spread_from is SpreadFrom.UNKNOWN:
+            return UNKNOWN_SPREAD
+        return ", ".join(f"spec.{name}" for name in self.not_modelled)
 
 
 class Owner(msgspec.Struct, frozen=True, order=True, gc=False):

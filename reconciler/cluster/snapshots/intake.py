@@ -52,6 +52,7 @@ from reconciler.cluster.wire import capacity_buffer as buffer_wire
 from reconciler.cluster.wire import capacity_quota as quota_wire
 from reconciler.cluster.wire import devices as device_wire
 from reconciler.cluster.wire import provisioning_request as request_wire
+from reconciler.cluster.wire.pod_decoding import PodDecoder
 from reconciler.cluster.workloads.admission import admitted
 from reconciler.cluster.workloads.autoscaler import HOME, at_work, runs_autoscaler
 from reconciler.cluster.workloads.capacity_buffer import BUFFER, CapacityBuffer, capacity_buffer
@@ -76,7 +77,7 @@ _APART = frozenset(
     {"PodDisruptionBudget", "ReplicaSet", "StatefulSet", "ReplicationController", "Job", "Service", BUFFER, REQUEST}
 )
 _deployed = RawPart(workload.DeployedTemplate, "spec.template")
-_Reader = tuple[msgspec.json.Decoder[Any], Callable[[Any, int, Document], None]]
+_Reader = tuple[msgspec.json.Decoder[Any] | PodDecoder, Callable[[Any, int, Document], None]]
 
 
 class Intake:
@@ -217,7 +218,7 @@ class Intake:
 
     def _all_readers(self) -> dict[tuple[str, str], _Reader]:
         readers: dict[tuple[str, str], _Reader] = {
-            ("", "Pod"): (decoder(pod.Pod), lambda item, source, _: self.pods.add(item, source)),
+            ("", "Pod"): (PodDecoder(), lambda item, source, _: self.pods.add(item, source)),
             ("", "Node"): (decoder(node.Node), self._node),
             ("policy", "PodDisruptionBudget"): (decoder(workload.DisruptionBudget), self._budget),
             ("batch", "Job"): (decoder(workload.Job), self._job),

@@ -164,7 +164,7 @@ class PodRows:
         numbers = (self._node, self._nominated, self._phase, self._flags, self._created, self._deleted, self._unschedulable)
         return (self._uid[row], draft, self._traits[self._trait[row]], *(column[row] for column in numbers))
 
-    def _draft_of(self, meta: wire.PodMeta, spec: wire.PodSpec, status: wire.PodStatus | None) -> int:
+    def _draft_of(self, meta: wire.PodMeta, spec: wire.WholePodSpec, status: wire.PodStatus | None) -> int:
         bound = bool(spec.node_name) and status is not None
         volumes = _volumes(spec.volumes) if spec.volumes else []
         key = _encode(
@@ -189,6 +189,7 @@ class PodRows:
                 meta.name if volumes and any(item.ephemeral for item in volumes) else None,
                 _resizing(status) if bound and status else None,
                 status.resource_claim_statuses if status and spec.resource_claims else None,
+                spec.not_modelled,
             )
         )
         number = self._draft_numbers.get(key)

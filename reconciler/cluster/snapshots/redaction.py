@@ -335,6 +335,7 @@ _PARTS: dict[tuple[type, str], Any] = {
     (admission.Overhead, "podFixed"): pod.Amounts,
 }
 """What the parts that a first decoding leaves as bytes are read as later. One that is missing here is dropped."""
+_OF_PODS = frozenset(pod.WholePodSpec.__struct_encode_fields__)
 _GONE = object()
 
 
@@ -515,10 +516,13 @@ class _Cleaner:
         for field in msgspec.structs.fields(kind):
             name = field.encode_name
             if name in value and name != "annotations":
-                read = _PARTS.get((kind, name)) if field.type is Raw else field.type
+                read = _part(kind, name) if field.type is Raw else field.type
                 cleaned = self._clean(read, value[name], name)
                 if cleaned is not _GONE:
                     made[name] = cleaned
+        if kind is pod.WholePodSpec:
+            # The name alone says that the pod is not modelled.
+            made |= {name: HIDDEN for name in value if name not in _OF_PODS}
         key = value.get("key")
         if isinstance(key, str):
             # A taint, a toleration, a requirement: what may stay depends on the key.
@@ -530,6 +534,11 @@ class _Cleaner:
             given = {str(name): str(text) for name, text in (value["annotations"] or {}).items()}
             made["annotations"] = read_annotations(given, self._words, self._capi_group)
         return made
+
+
+def _part(kind: type[msgspec.Struct], name: str) -> Any:  # noqa: ANN401 - a wire type
+    """What a part of a struct, or of one that it extends, is read as."""
+    return next((_PARTS[one, name] for one in kind.__mro__ if (one, name) in _PARTS), None)
 
 
 def _not_understood(read: Any, item: Object) -> bool:  # noqa: ANN401 - a wire type

@@ -155,6 +155,46 @@ class PodSpec(msgspec.Struct, rename="camel", gc=False):
     runtime_class_name: str | None = None
 
 
+class WholePodSpec(PodSpec, rename="camel", gc=False, forbid_unknown_fields=True, kw_only=True):
+    """`spec` of a pod. The fields that it adds decide neither where the pod may run nor what its end costs. A pod with any other
+    field is not modelled: `not_modelled` names such fields, sorted.
+
+    SOURCE: k8s.io/api/core/v1, version 1.37. Not listed, since they decide who runs where: `schedulingGroup`.
+    """
+
+    # The kubelet ends the pod.
+    active_deadline_seconds: Raw = EMPTY
+    # Identities, names and settings inside the pod.
+    automount_service_account_token: Raw = EMPTY
+    dns_config: Raw = EMPTY
+    dns_policy: Raw = EMPTY
+    enable_service_links: Raw = EMPTY
+    host_aliases: Raw = EMPTY
+    host_ipc: Raw = msgspec.field(default=EMPTY, name="hostIPC")
+    host_pid: Raw = msgspec.field(default=EMPTY, name="hostPID")
+    hostname: Raw = EMPTY
+    hostname_override: Raw = EMPTY
+    image_pull_secrets: Raw = EMPTY
+    security_context: Raw = EMPTY
+    service_account: Raw = EMPTY
+    service_account_name: Raw = EMPTY
+    set_hostname_as_fqdn: Raw = msgspec.field(default=EMPTY, name="setHostnameAsFQDN")
+    share_process_namespace: Raw = EMPTY
+    subdomain: Raw = EMPTY
+    # They have no requests.
+    ephemeral_containers: Raw = EMPTY
+    # They answer objects of kind Eviction. The eviction of a drain does not ask them.
+    eviction_responders: Raw = EMPTY
+    # kube-scheduler does not read it; a node of the wrong system is kept away by selectors and taints.
+    os: Raw = EMPTY
+    # Whether other pods go for it. A node for it is needed all the same.
+    preemption_policy: Raw = EMPTY
+    # They say when the pod is ready.
+    readiness_gates: Raw = EMPTY
+    # No pod has a field of this name.
+    not_modelled: tuple[str, ...] = msgspec.field(default=(), name="/")
+
+
 class PodCondition(msgspec.Struct, rename="camel", gc=False):
     """One condition of a pod."""
 
@@ -189,7 +229,7 @@ class Pod(msgspec.Struct, rename="camel", gc=False):
     """A pod."""
 
     metadata: PodMeta
-    spec: PodSpec
+    spec: WholePodSpec
     status: PodStatus | None = None
     kind: str = ""
 

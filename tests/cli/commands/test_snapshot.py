@@ -159,6 +159,15 @@ def written(path: Path, listings: list[Listing]) -> Path:
     return path
 
 
+def test_a_field_of_a_pod_that_is_not_known_is_named_and_hidden() -> None:
+    """The pod stays one that is not modelled; what it runs as goes."""
+    spec = {"containers": [], "schedulingGroup": {"podGroupName": "secret"}, "serviceAccountName": "secret"}
+    assert one("Pod", named("a", spec=spec))["spec"] == {
+        "containers": [],
+        "schedulingGroup": "redacted",
+    }
+
+
 def test_the_plan_of_a_redacted_cluster_is_the_same_but_for_names(tmp_path: Path) -> None:
     """Every group, action, node and reason; pods under their other names."""
     plans = []
