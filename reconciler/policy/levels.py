@@ -103,6 +103,11 @@ def _row(path: str) -> tuple[Field, ...]:
     return tuple(row)
 
 
+@cache
+def _rule(path: str) -> MergeRule:
+    return _row(path)[-1].merge
+
+
 def _built_in(field: Field) -> GroupScalar | None:
     default = field.default
     if default in field.enum:
@@ -132,19 +137,26 @@ class LevelField(msgspec.Struct, Generic[V], frozen=True):
     @property
     def rule(self) -> MergeRule:
         """As the key says."""
-        return _row(self.path)[-1].merge
+        return _rule(self.path)
 
     def stated(self, levels: Sequence[GroupFields], now_seconds: int) -> list[tuple[int, V]]:
         """Index and value of each level that says something; a hold that has ended by `now_seconds` (Unix time) says nothing."""
-        values = ((index, self.read(level)) for index, level in enumerate(levels))
-        return [(index, value) for index, value in values if value is not None and not _ended(value, now_seconds)]
+        read = self.read
+        return [
+            (index, value)
+            for index, level in enumerate(levels)
+            if (value := read(level)) is not None and not _ended(value, now_seconds)
+        ]
 
     def counting(self, levels: Sequence[GroupFields], now_seconds: int) -> list[tuple[int, V]]:
         """What of `stated` the rule lets count, the nearest level first; of keys those that no nearer level names."""
         values = self.stated(levels, now_seconds)
-        if self.rule is MergeRule.KEYS:
+        if not values:
+            return values
+        rule = self.rule
+        if rule is MergeRule.KEYS:
             return [(index, value) for index, value in _first_keys(values) if value]
-        return values if self.adds else values[:1]
+        return values if rule is MergeRule.UNION else values[:1]
 
     @property
     def adds(self) -> bool:

@@ -147,14 +147,21 @@ class NodeTable:
 
     def hostname(self, node: int) -> str | None:
         """The hostname label of a node: implied by its name unless the shape spells it out, or says that there is none."""
-        hosts = self._hosts
-        if len(hosts) < len(self.shapes):
-            for shape in self.shapes[len(hosts) :]:
-                hosts.append((shape.without_hostname, shape.label(HOSTNAME_LABEL)))
-        without, spelled = hosts[self.shape[node]]
+        without, spelled = self._hosts_by_shape()[self.shape[node]]
         if without:
             return None
         return self.names[node] if spelled is None else spelled
+
+    def hosts_by_name(self, first: int) -> list[str] | None:
+        """The hostname labels of all nodes from `first` on; None where one is not implied by the name."""
+        hosts = self._hosts_by_shape()
+        return self.names[first:] if {hosts[shape] for shape in self.shape[first:]} == {(False, None)} else None
+
+    def _hosts_by_shape(self) -> list[tuple[bool, str | None]]:
+        hosts = self._hosts
+        if len(hosts) < len(self.shapes):
+            hosts.extend((shape.without_hostname, shape.label(HOSTNAME_LABEL)) for shape in self.shapes[len(hosts) :])
+        return hosts
 
     def _shape_index(self, shape: NodeShape) -> int:
         if len(self._by_value) < len(self.shapes):

@@ -9,14 +9,16 @@ from types import CodeType, FrameType
 import msgspec
 import pytest
 
-from reconciler.cluster.nodes.node import ZONE_LABEL
+from reconciler.cluster.nodes.node import HOSTNAME_LABEL, ZONE_LABEL
+from reconciler.cluster.pods.pod import AffinityTerm
 from reconciler.decisions.decide import decide
 from reconciler.decisions.growth import stages
 from reconciler.decisions.growth.cost import rearrange
 from reconciler.decisions.memory import Memory
 from reconciler.decisions.removal import candidates, load
 from reconciler.policy.documents import Budget, Expander, PodRules, PolicySet, RequestReading, RequestsFrom
-from tests.builders import NOW, ClusterBuilder, node_group, policy
+from reconciler.scheduling.topology.domains import DomainMap
+from tests.builders import NOW, ClusterBuilder, node_group, policy, selector
 
 OPEN = (Budget(nodes=1_000_000),)
 Deciding = Callable[[], None]
@@ -211,3 +213,23 @@ def test_a_mix_is_looked_for_only_where_nodes_could_be_fewer_or_smaller(pods: in
         assert plan.cost.desired_per_hour == ("10.00" if pods == 1_000 else "9.50")
 
     assert calls_of(run)[_code(rearrange.pose)] == posed
+
+
+@pytest.mark.parametrize("groups", [1, 3])
+def test_a_pod_on_each_host_leaves_no_mix_to_look_for(groups: int) -> None:
+    """Such a pod stays on its node, so nobody asks for the pods of each node. New hosts are taken in all at once."""
+    cluster = ClusterBuilder()
+    names = [f"group-{number}" for number in range(groups)]
+    for name in names:
+        cluster.group(name, nodes=0, cpu="10", memory="100Gi")
+    term = AffinityTerm(topology_key=HOSTNAME_LABEL, selector=selector(app="web"), namespaces=("shop",))
+    cluster.pods("web", 100, cpu="100m", shape={"anti_affinity": (term,)})
+    world, rules = cluster.world(), policy(*(node_group(name, max=100) for name in names))
+
+    def run() -> None:
+        plan, _ = decide(world, rules, Memory(), NOW)
+        assert [group.desired for group in plan.groups] == [100] + [0] * (groups - 1), plan.summary
+
+    calls = calls_of(run)
+    assert calls[_code(rearrange.Growth.nodes)] == 0
+    assert calls[_code(DomainMap._domain_of)] <= groups

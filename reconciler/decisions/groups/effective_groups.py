@@ -12,7 +12,7 @@ from reconciler.cluster.targets.owner_evidence import read_hold
 from reconciler.cluster.unread import Unread, unread_target
 from reconciler.cluster.world import World
 from reconciler.decisions.groups.cluster_names import passed_over
-from reconciler.decisions.groups.effective_values import Resolved, Sources, Values, sources_at
+from reconciler.decisions.groups.effective_values import Sources, Values, sources_at
 from reconciler.decisions.groups.group import AUTO, EffectiveGroup, Origin
 from reconciler.decisions.groups.membership import Membership, discovered, membership, target_ref, tier_of
 from reconciler.decisions.groups.new_node import LIVE_SOURCE, TemplateResult, least_of, new_node_shape, untried, witnesses
@@ -116,7 +116,7 @@ def effective_group(world: World, claim: Claim, now_seconds: int) -> EffectiveGr
         texts = [amounts_text(_with_limits(shape)) for shape in offered]
         return tuple(Origin(source=source, value=texts[0 if rank == 0 else -1]) for rank, source in enumerate(sources_of))
 
-    values.chains.keep("template.capacity", Resolved(template, capacity_from))
+    values.chains.keep("template.capacity", capacity_from)
     mixed = None if facts is not None and facts.rolling_out else new_node.mixed
     listed = (facts.price_per_hour, facts.price_origin) if facts is not None and facts.price_per_hour else None
     price = values.text("pricePerHour", "unknown", listed)

@@ -2,9 +2,10 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import StrEnum
-from functools import cache, cached_property, partial
+from functools import cache, cached_property, lru_cache, partial
+from operator import attrgetter
 from types import NoneType
-from typing import Any, Generic, TypeVar, get_args
+from typing import Any, TypeVar, get_args
 
 import msgspec
 
@@ -17,7 +18,9 @@ from reconciler.policy.levels import (
     NOTHING,
     WINDOWS,
     GroupScalar,
+    GroupValue,
     LevelField,
+    attributes_of,
     fields_below,
     group_value,
     level_order,
@@ -25,8 +28,6 @@ from reconciler.policy.levels import (
 from reconciler.policy.windows import OpenWindow, open_windows, window_level
 from reconciler.policy.yaml_nodes import Place
 from reconciler.values.instant import instant_text
-
-Value = TypeVar("Value")
 
 
 class Sources(msgspec.Struct, frozen=True, kw_only=True, dict=True):
@@ -94,13 +95,6 @@ def sources_at(
     return msgspec.structs.replace(sources, opened=opened) if opened else sources
 
 
-class Resolved(msgspec.Struct, Generic[Value], frozen=True):
-    """An effective value; `sourced` tells all its sources, the one that won first."""
-
-    value: Value
-    sourced: Callable[[], tuple[Origin, ...]]
-
-
 class Chains(Mapping[str, tuple[Origin, ...]]):
     """By field path the sources of each value. Every decision asks for the values and hardly any for their sources, so that
     these are told when they are asked for."""
@@ -117,61 +111,17 @@ class Chains(Mapping[str, tuple[Origin, ...]]):
     def __len__(self) -> int:
         return len(self._sourced)
 
-    def keep(self, path: str, resolved: Resolved[Value]) -> Value:
-        """Note where a value came from; the value."""
-        self._sourced[path] = resolved.sourced
-        return resolved.value
+    def keep(self, path: str, sourced: Callable[[], tuple[Origin, ...]]) -> None:
+        """Note what tells where a value came from, the source that won first."""
+        self._sourced[path] = sourced
 
 
-def resolve(
-    sources: Sources,
-    path: str,
-    read: Callable[[GroupFields], Value | None],
-    built_in: Value,
-    text: Callable[[Value], str],
-    target: tuple[Value, str] | None = None,
-    last: str = "built-in",
-) -> Resolved[Value]:
-    """Walk the chain for one field. `target` is the target's own value and where it stands, ranked after the document; `last`
-    says where `built_in` comes from.
-
-    Source of the order: design of the product, section 4 (`Effective value = …`).
-    """
-    # Where the target's own value stands among the levels; behind all of them when it has none.
-    levels = sources.fields
-    rank = len(levels)
-    if target is not None and sources.policy.target_annotations is TargetAnnotations.READ:
-        rank = len(sources.ahead) + (0 if sources.document is None else 1)
-    order = _in_order(levels, len(sources.ahead), path, read)
-
-    def sourced() -> tuple[Origin, ...]:
-        origins: list[Origin] = []
-        for level in order:
-            if level == rank and target is not None:
-                origins.append(Origin(source=target[1], value=text(target[0])))
-            value = read(levels[level])
-            if value is not None:
-                origins.append(Origin(source=sources.place(level, path), value=text(value)))
-        return (*origins, Origin(source=last, value=text(built_in)))
-
-    for level in order:
-        if level == rank and target is not None:
-            return Resolved(target[0], sourced)
-        value = read(levels[level])
-        if value is not None:
-            return Resolved(value, sourced)
-    return Resolved(built_in, sourced)
-
-
-def _in_order(
-    levels: Sequence[GroupFields], windows: int, path: str, read: Callable[[GroupFields], Value | None]
-) -> Sequence[int]:
+def _in_order(levels: Sequence[GroupFields], windows: int, value: GroupValue) -> Sequence[int]:
     """The levels as they count. Of open windows, which are the first ones, the strictest value counts, whatever their order."""
     if windows <= 1:
         return range(len(levels))
-    setting = [level for level in range(windows) if read(levels[level]) is not None]
+    setting = [level for level in range(windows) if value.read(levels[level]) is not None]
     if len(setting) > 1:
-        value = group_value(path)
         setting.sort(key=lambda level: value.looseness(value.read(levels[level]) or 0))
     return (*setting, *range(windows, len(levels)))
 
@@ -198,17 +148,56 @@ Part = TypeVar("Part", bound=msgspec.Struct)
 _ValueText = tuple[GroupScalar | None, str]
 
 
-@cache
-def _part(kind: type[msgspec.Struct], attribute: str) -> type[msgspec.Struct]:
-    """The type of a level inside another one. Reading type hints takes longer than everything else here."""
-    (inner,) = (structs_in(info.type) for info in msgspec.structs.fields(kind) if info.name == attribute)
-    return inner[0]
+class _Key(msgspec.Struct, frozen=True):
+    """A key below a path: the attribute of its level, and the type of the level inside, if it is one. `nothing` is what a key
+    without a default is if no level sets it."""
+
+    path: str
+    attribute: str
+    part: type[msgspec.Struct] | None
+    nothing: _ValueText | None
 
 
 @cache
-def _may_be_none(kind: type[msgspec.Struct], attribute: str) -> bool:
-    (annotated,) = (info.type for info in msgspec.structs.fields(kind) if info.name == attribute)
-    return NoneType in get_args(get_args(annotated)[0])
+def _keys_below(path: str, kind: type[msgspec.Struct]) -> tuple[_Key, ...]:
+    """Once for all groups: reading type hints takes longer than everything else here."""
+    types = {info.name: info.type for info in msgspec.structs.fields(kind)}
+    keys = []
+    for field in fields_below(path):
+        annotated = types[field.attribute]
+        part = structs_in(annotated)[0] if field.children else None
+        may_be_none = part is None and NoneType in get_args(get_args(annotated)[0])
+        keys.append(_Key(f"{path}.{field.yaml_key}", field.attribute, part, (None, "") if may_be_none else None))
+    return tuple(keys)
+
+
+@lru_cache(maxsize=4096)
+def _by_levels(path: str, kind: type[Part], parts: tuple[msgspec.Struct, ...]) -> Part:
+    """Everything below a path where levels alone decide, in whose order `parts` are what each says. Most groups of a policy say
+    the same: nothing of their own."""
+    decided: dict[str, object] = {}
+    for key in _keys_below(path, kind):
+        below = [getattr(part, key.attribute) for part in parts]
+        if key.part is not None:
+            decided[key.attribute] = _by_levels(key.path, key.part, tuple(below))
+        else:
+            last = _last(group_value(key.path), key.nothing)
+            decided[key.attribute] = next((scalar for scalar in below if scalar is not None), last)
+    return kind(**decided)
+
+
+def _last(value: GroupValue, nothing: _ValueText | None) -> GroupScalar | None:
+    """What applies if no level states the value. Raises TypeError if the key has no default, and the caller none either."""
+    if value.built_in is None and nothing is None:
+        raise TypeError(f"{value.path} has no default: name the value that applies if no level sets it")
+    return value.built_in if nothing is None or value.built_in is not None else nothing[0]
+
+
+_BUILT_IN = "built-in"
+_TARGET = -1
+"""In place of a level: the target itself."""
+_NEVER = -1
+"""The rank of a target that is not asked."""
 
 
 class Values:
@@ -218,6 +207,10 @@ class Values:
         self.sources = sources
         self.chains = Chains()
         self._facts = facts
+        self._has_options = facts is not None and bool(facts.options)
+        self._levels, self._windows = sources.fields, len(sources.ahead)
+        reads = sources.policy.target_annotations is TargetAnnotations.READ
+        self._target_rank = self._windows + (0 if sources.document is None else 1) if reads else _NEVER
 
     def all_below(self, path: str, kind: type[Part]) -> Part:
         """Everything that has a key below a path, in the type of its level (`ScaleDown`), every value decided.
@@ -225,17 +218,27 @@ class Values:
         The target's own options count for each. A number that may be None, and that no level sets, does not limit anything.
         Raises TypeError for any other field below it that has no default.
         """
+        if not self._has_options and self._windows < 2:
+            self._note_below(path, kind)
+            said = tuple(map(attrgetter(".".join(attributes_of(path))), self._levels))
+            by_levels: Part = _by_levels(path, kind, said)
+            return by_levels
         decided: dict[str, object] = {}
-        for field in fields_below(path):
-            below = f"{path}.{field.yaml_key}"
-            if field.children:
-                decided[field.attribute] = self.all_below(below, _part(kind, field.attribute))
+        for key in _keys_below(path, kind):
+            if key.part is not None:
+                decided[key.attribute] = self.all_below(key.path, key.part)
             else:
-                nothing = (None, "") if _may_be_none(kind, field.attribute) else None
-                decided[field.attribute] = self._resolved(below, self._option(below), nothing)
+                decided[key.attribute] = self._resolved(key.path, self._option(key.path), key.nothing)
         return kind(**decided)
 
-    def count(self, path: str, target: tuple[int, str] | None, nothing: int, nothing_text: str, where: str = "built-in") -> int:
+    def _note_below(self, path: str, kind: type[msgspec.Struct]) -> None:
+        for key in _keys_below(path, kind):
+            if key.part is not None:
+                self._note_below(key.path, key.part)
+            else:
+                self._note(group_value(key.path), None, key.nothing, _BUILT_IN)
+
+    def count(self, path: str, target: tuple[int, str] | None, nothing: int, nothing_text: str, where: str = _BUILT_IN) -> int:
         """A number that the target itself may say, and where; `nothing`, from `where`, when nobody does, told as that text."""
         number = self._resolved(path, target, (nothing, nothing_text), where)
         if not isinstance(number, int):
@@ -254,7 +257,7 @@ class Values:
         """Note every field that is more than one scalar, with the levels that say something at this instant."""
         levels = self.sources.fields
         for path, field in LEVEL_FIELDS.items():
-            self.chains.keep(path, Resolved(field, partial(self._levels_of, path, field, levels, now_seconds)))
+            self.chains.keep(path, partial(self._levels_of, path, field, levels, now_seconds))
 
     def _levels_of(
         self, path: str, field: LevelField[Any], levels: tuple[GroupFields, ...], now_seconds: int
@@ -267,24 +270,50 @@ class Values:
     def _option(self, path: str) -> _ValueText | None:
         """The target's own value for a path, and where it says that. A switch is 0 or 1: the first or the second choice."""
         option = target_option(self._facts, path)
-        built_in = group_value(path).built_in
-        if option is not None and isinstance(built_in, StrEnum):
+        if option is not None and isinstance(built_in := group_value(path).built_in, StrEnum):
             return list(type(built_in))[option[0]], option[1]
         return option
 
     def _resolved(
-        self, path: str, target: _ValueText | None, nothing: _ValueText | None = None, where: str = "built-in"
+        self, path: str, target: _ValueText | None, nothing: _ValueText | None = None, where: str = _BUILT_IN
     ) -> GroupScalar | None:
         value = group_value(path)
-        built_in = value.built_in
-        texts = dict[GroupScalar | None, str]()
-        if built_in is None:
-            if nothing is None:
-                raise TypeError(f"{path} has no default: name the value that applies if no level sets it")
-            built_in = nothing[0]
-            texts[built_in] = nothing[1]
+        self._note(value, target, nothing, where)
+        return next(self._stated(value, target), (_TARGET, _last(value, nothing)))[1]
 
+    def _note(self, value: GroupValue, target: _ValueText | None, nothing: _ValueText | None, where: str) -> None:
+        self.chains.keep(value.path, partial(self._origins, value, target, nothing, where))
+
+    def _stated(self, value: GroupValue, target: _ValueText | None) -> Iterator[tuple[int, GroupScalar | None]]:
+        """Every level that states the value, and what it states: the one that counts first. The target's own value ranks after
+        the document.
+
+        Source of the order: design of the product, section 4 (`Effective value = …`).
+        """
+        levels, read = self._levels, value.read
+        for level in _in_order(levels, self._windows, value):
+            if level == self._target_rank and target is not None:
+                yield _TARGET, target[0]
+            scalar = read(levels[level])
+            if scalar is not None:
+                yield level, scalar
+
+    def _origins(
+        self,
+        value: GroupValue,
+        target: _ValueText | None,
+        nothing: _ValueText | None,
+        where: str,
+    ) -> tuple[Origin, ...]:
         def text(scalar: GroupScalar | None) -> str:
-            return texts.get(scalar) or value.text(scalar)
+            own = nothing[1] if nothing is not None and value.built_in is None and scalar == nothing[0] else ""
+            return own or value.text(scalar)
 
-        return self.chains.keep(path, resolve(self.sources, path, value.read, built_in, text, target, where))
+        origins = [
+            Origin(
+                source=target[1] if level == _TARGET and target is not None else self.sources.place(level, value.path),
+                value=text(scalar),
+            )
+            for level, scalar in self._stated(value, target)
+        ]
+        return (*origins, Origin(source=where, value=text(_last(value, nothing))))

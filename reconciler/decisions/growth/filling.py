@@ -84,6 +84,8 @@ def outrun(draft: Draft) -> Outrun:
     if not new:
         return Outrun()
     nodes, shapes, _ = state.bound_since(draft.begun)
+    if not any(state.pod_shape(shape).spread for shape in set(shapes)):
+        return Outrun()
     first: dict[int, int] = {}
     began: dict[int, int] = {}
     for turn, (node, shape) in enumerate(zip(nodes, shapes, strict=True)):

@@ -11,7 +11,7 @@ from reconciler.decisions.demand.pending import rejections
 from reconciler.decisions.demand.queue import Queue, Served
 from reconciler.decisions.demand.refutations import Refutations
 from reconciler.decisions.draft import Draft, GroupDraft
-from reconciler.decisions.growth.cost.rearrange import GrownNode, Growth, Rearranged, rearrange
+from reconciler.decisions.growth.cost.rearrange import GrownNode, Growth, Rearranged, may_gain, rearrange
 from reconciler.decisions.growth.expanders import Choice, choose, expanders_in_force, next_group, siblings
 from reconciler.decisions.growth.filling import Filling, open_domains, shut_domains, spread_keys
 from reconciler.decisions.growth.options import Shortlist, options_of, others_of
@@ -204,7 +204,8 @@ def _grow_rank(
     growth = Growth(draft)
     before = queue.taken, [len(group.reasons) for group in draft.groups]
     short = _grow_tier(draft, queue, tier, growth, expanders, refutations, unable)
-    grown = growth.nodes() if expanders[0] in (Expander.LEAST_COST, Expander.LEAST_WASTE) and not draft.work.exhausted else []
+    mixes = expanders[0] in (Expander.LEAST_COST, Expander.LEAST_WASTE) and not draft.work.exhausted
+    grown = growth.nodes() if mixes and may_gain(draft, tier, growth) else []
     if _may_mix(draft, tier, grown, refutations):
         rearranged = rearrange(draft, tier, growth, expanders[0], grown, queue.waiting())
         if rearranged is not None:

@@ -2,6 +2,7 @@
 
 from array import array
 from collections.abc import Callable
+from itertools import compress
 from typing import Protocol
 
 from reconciler.cluster.nodes.node import HOSTNAME_LABEL
@@ -91,6 +92,8 @@ class DomainMap:
         if first == len(nodes.names):
             return 0
         by_host = self.key == HOSTNAME_LABEL
+        if by_host and self._took_new_hosts(first):
+            return len(nodes) - first
         for node in range(first, len(nodes)):
             if node in nodes.gone:
                 self.of.append(NO_DOMAIN)
@@ -116,6 +119,27 @@ class DomainMap:
             if counts:
                 self._count(domain)
         return len(nodes) - first
+
+    def _took_new_hosts(self, first: int) -> bool:
+        """Take in several nodes at once, each a host that was not there before; False, with nothing done, if one is not."""
+        names = self._nodes.hosts_by_name(first)
+        if names is None or len(names) < 2 or self._nodes.gone:
+            return False
+        if len({*names}) < len(names) or not self._index.keys().isdisjoint(names):
+            return False
+        nodes, domain = range(first, first + len(names)), len(self.values)
+        domains = range(domain, domain + len(names))
+        counts = bytes(map(self._counts_node, nodes)) if self._counts_node is not None else b"\1" * len(names)
+        self._index.update(zip(names, domains, strict=True))
+        self.values += names
+        self.members += [[node] for node in nodes]
+        self.counting += [0] * len(names)
+        self.of.extend(domains)
+        self.missing.extend(bytes(len(names)))
+        self.counts.extend(counts)
+        for one in compress(domains, counts):
+            self._count(one)
+        return True
 
     def counts_otherwise(self, node: int) -> bool:
         """Would the node, as it is now, count where it does not, or not where it does?"""

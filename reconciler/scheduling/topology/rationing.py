@@ -68,7 +68,9 @@ def ration(
     `bind(node, pods)` must make the limits' counters count the pods. Until a floor moves, a domain can close but never open. So a
     node that a limit rejects is parked until that limit's floor moves. Nodes without room never return.
     """
-    coarse, fine, most_groups = list[DomainLimit](), list[DomainLimit](), 1
+    coarse: list[DomainLimit] = []
+    fine: list[DomainLimit] = []
+    most_groups = 1
     for limit in limits:
         width = len(limit.counter.domains.values) + 1
         if most_groups * width <= _MOST_GROUPS:

@@ -40,11 +40,6 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         "draft.states, strict=True) if node.name in closed))": ("of no names none is there"),
         "purchase is None or not self._lasts -> not self._lasts": "a demand lasts where there is a purchase alone",
     },
-    "reconciler/decisions/groups/effective_values.py": {
-        "level == rank and target is not None -> level == rank": "no level has that rank where the target has no value",
-        "target is not None and sources.policy.target_annotations is TargetAnnotations.READ -> "
-        "sources.policy.target_annotations is TargetAnnotations.READ": "a target without a value is passed over further down",
-    },
     "reconciler/decisions/situation/backoff.py": {
         "30 -> 31": "the longest wait is below a billion times the first",
         "before is not None and known -> known": "only what is there is known",

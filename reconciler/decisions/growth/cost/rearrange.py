@@ -52,6 +52,15 @@ class Growth:
         if node < self._nodes:
             self._elsewhere.append((shape, node, count))
 
+    def bought(self) -> tuple[set[int], list[int]]:
+        """Shapes of all pods that were bound, and the positions of groups with new nodes. Neither looks at each node."""
+        grown = [
+            group.position
+            for group, (_, count) in zip(self._draft.groups, self._before, strict=True)
+            if len(group.new_nodes) > count
+        ]
+        return set(self._draft.state.bound_since(self._size)[1]), grown
+
     def nodes(self) -> list[GrownNode]:
         """All new nodes in the order in which they came."""
         draft = self._draft
@@ -354,6 +363,16 @@ class Rearranged(msgspec.Struct, frozen=True):
         return why.alternatives
 
 
+def may_gain(draft: Draft, tier: Sequence[GroupDraft], growth: Growth) -> bool:
+    """Whether `rearrange` may find something, told from shapes and groups alone. If not, nobody has to look at each node."""
+    shapes, positions = growth.bought()
+    keys = _keys(draft, shapes)
+    if not keys or not positions or len(shapes) > 1:
+        return bool(keys and positions)
+    groups = [group for group in tier if not group.group.whole]
+    return _has_choice(draft, groups, dict.fromkeys(positions, shapes), keys)
+
+
 def rearrange(
     draft: Draft,
     tier: Sequence[GroupDraft],
@@ -366,12 +385,15 @@ def rearrange(
     draft, if nothing better is found, or if it would take from the share of a tier. `nodes` are those of the growth, if they are
     known. Odd pods change their domain only if no pods are `waiting` (shape, pods) that may need it."""
     grown, missing = growth.nodes() if nodes is None else nodes, draft.tier_shares.missing()
-    keys = _keys(draft, grown)
+    keys = _keys(draft, {shape for node in grown for shape, _ in node.load})
     free = {group.position for group in tier if not group.group.whole}
     kept = {shape for node in grown for shape, _ in node.load} - keys.keys()
     moving = [n for n in grown if n.load and n.position in free and not (kept and any(shape in kept for shape, _ in n.load))]
     groups = [group for group in tier if group.position in free]
-    if not moving or not _has_choice(draft, groups, moving, keys):
+    shapes: dict[int, set[int]] = {}
+    for node in set(moving):
+        shapes.setdefault(node.position, set()).update(shape for shape, _ in node.load)
+    if not moving or not _has_choice(draft, groups, shapes, keys):
         return None
     taken = frozenset(moving)
     stay = [node for node in grown if node not in taken]
@@ -422,13 +444,10 @@ def _is_least(draft: Draft, groups: Sequence[GroupDraft], nodes: Sequence[GrownN
 
 
 def _has_choice(
-    draft: Draft, groups: Sequence[GroupDraft], nodes: Sequence[GrownNode], keys: Mapping[int, frozenset[str]]
+    draft: Draft, groups: Sequence[GroupDraft], shapes: Mapping[int, set[int]], keys: Mapping[int, frozenset[str]]
 ) -> bool:
-    """Whether other nodes could take these pods, or the same ones could take them otherwise. Pods of one shape on nodes
-    of one group fill them one after the other, and no order needs fewer."""
-    shapes: dict[int, set[int]] = {}
-    for node in set(nodes):
-        shapes.setdefault(node.position, set()).update(shape for shape, _ in node.load)
+    """Whether other nodes could take pods of these `shapes`, by position of their group, or the same ones could take them
+    otherwise. Pods of one shape on nodes of one group fill them one after the other, and no order needs fewer."""
     if any(len(on_it) > 1 for on_it in shapes.values()):
         return True
     return any(
@@ -439,10 +458,10 @@ def _has_choice(
     )
 
 
-def _keys(draft: Draft, nodes: Sequence[GrownNode]) -> dict[int, frozenset[str]]:
+def _keys(draft: Draft, shapes: Iterable[int]) -> dict[int, frozenset[str]]:
     """The labels whose values its pods keep, by shape that may get other nodes."""
     keys_of: dict[int, frozenset[str]] = {}
-    for shape in sorted({shape for node in nodes for shape, _ in node.load}):
+    for shape in sorted(shapes):
         keys = frozenset[str]() if draft.state.node_local(shape) else draft.state.domain_keys(shape)
         if keys is not None:
             keys_of[shape] = keys
