@@ -12,12 +12,15 @@ from reconciler.decisions.work import Work
 from reconciler.plan.comparison import compare_plans
 from reconciler.plan.picture import Pictures, picture
 from reconciler.plan.preview import LaterEffect, LimitSpent, Preview, PreviewSide
+from reconciler.plan.what_if import WhatIf
 from reconciler.policy.comparison import compare_policies
 from reconciler.policy.documents import Mode, NodeGroupPolicy, PolicySet, TargetAnnotations
 from reconciler.policy.loosening import ClusterGroup, loosened
 from reconciler.policy.problems.findings import Problem
 from reconciler.policy.windows import next_opening
 from reconciler.simulation.settled import Rest, come_to_rest
+from reconciler.simulation.what_if.decided import what_if
+from reconciler.simulation.what_if.standard import standard_situations
 from reconciler.values.instant import instant_text
 from reconciler.values.money import PRICE_HOURS, price_text
 
@@ -31,13 +34,14 @@ def compare(
     warnings: tuple[Problem, ...] = (),
     *,
     pictured: bool = False,
+    with_what_if: bool = False,
 ) -> Preview:
     """Both decisions on the same world, without any memory except the groups of the base.
 
     Each side shows the actions under its own policy: a target that is only observed is not written. If both policies only
     observe, both are shown as they would act. The decision for this PR gets the groups of main as its previous groups, so it
     releases a group that leaves the policy. `pictured` adds the pictures of the cluster now and in steady state with either
-    policy.
+    policy. `with_what_if` adds what both do in other situations, where the policies differ.
     """
     before_side, before_policy = base
     after_side, after_policy = head
@@ -51,6 +55,7 @@ def compare(
     before = _with_wanted(before, today, before_policy, Memory(), now_seconds, work_budget)
     after = _with_wanted(after, taken_over, after_policy, Memory(known_groups=known.known_groups), now_seconds, work_budget)
     comparison = compare_plans(before.plan, after.plan)
+    changes = compare_policies(before_policy, after_policy, now_seconds)
     differing = {pair.either.name for pair in comparison.groups}
     earlier = {line.name for line in before.plan.groups}
     written = {line.name for line in before.plan.groups if not line.held}
@@ -59,7 +64,7 @@ def compare(
         base=before_side,
         head=after_side,
         plan=after.plan,
-        changes=compare_policies(before_policy, after_policy, now_seconds),
+        changes=changes,
         loosened=loosened(before_policy, after_policy, now_seconds, _discovered_groups(world, before_policy, after_policy)),
         comparison=comparison,
         impact_before=before.impact,
@@ -71,6 +76,9 @@ def compare(
         unwritten=tuple(line.name for line in after.plan.groups if line.target in targets and line.name in written),
         warnings=warnings,
         pictures=_pictures(world, after, before) if pictured else None,
+        what_if=_what_if(world, (before_policy, after_policy), ended, now_seconds, work_budget)
+        if with_what_if and changes
+        else None,
     )
 
 
@@ -94,6 +102,16 @@ def alone(
         base_problems=base_problems, spent_after=_spent(rest, policy, now_seconds),
         pictures=_pictures(world, rest, None) if pictured else None,
     )  # fmt: skip
+
+
+def _what_if(
+    world: World, policies: tuple[PolicySet, PolicySet], ended: tuple[str, ...], now_seconds: int, work_budget: int
+) -> WhatIf:
+    """Both policies as if they were written to, whatever their mode: what `plan` shows of them."""
+    before, after = policies
+    taken_over = msgspec.structs.replace(world, ended_policies=ended)
+    situations = standard_situations(world, policies, now_seconds)
+    return what_if(((world, before), (taken_over, after)), now_seconds, situations, work_budget)
 
 
 def _observed(

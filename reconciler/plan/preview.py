@@ -10,6 +10,7 @@ from reconciler.plan.picture import Pictures
 from reconciler.plan.plan import Plan
 from reconciler.plan.policy_tests import PolicyTestRun
 from reconciler.plan.replay import Replay
+from reconciler.plan.what_if import WhatIf
 from reconciler.policy.comparison import PolicyChange
 from reconciler.policy.loosening import Loosened
 from reconciler.policy.manifests.size_changes import SizeChange
@@ -74,6 +75,7 @@ class Preview(msgspec.Struct, frozen=True, kw_only=True):
     `spent_before` and `spent_after` are the spending limits of both policies in steady state.
     `unwritten` are groups that main writes and this PR only observes. `elsewhere` are clusters of other documents that differ.
     `snapshot` is None for a live cluster. `tests` are the policy tests of the head, None if it has none.
+    `what_if` is what both do in other situations, None if that was not asked or the policies are equal.
     """
 
     base: PreviewSide
@@ -98,6 +100,7 @@ class Preview(msgspec.Struct, frozen=True, kw_only=True):
     replay: Replay | None = None
     snapshot: SnapshotSeen | None = None
     tests: PolicyTestRun | None = None
+    what_if: WhatIf | None = None
 
     @property
     def changed(self) -> bool:
@@ -133,6 +136,8 @@ class Preview(msgspec.Struct, frozen=True, kw_only=True):
         if self.tests is not None:
             verdicts = [(one.file, one.suite, one.name, one.verdict) for one in self.tests.results]
             covered = (*covered, verdicts, self.tests.not_run, self.tests.lost)
+        if self.what_if is not None:
+            covered = (*covered, self.what_if)
         if self.snapshot is not None and self.snapshot.changed:
             covered = (*covered, "the head changes the snapshot")
         return "sha256:" + hashlib.sha256(msgspec.json.encode(covered, order="sorted")).hexdigest()

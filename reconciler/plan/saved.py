@@ -9,6 +9,7 @@ from reconciler.cluster.values.object_parts import DECODING_ERRORS, finding
 from reconciler.plan.plan import FORMAT_VERSION, Action, ActionKind, GroupLine, Plan
 from reconciler.plan.reason import Because, Reason
 from reconciler.plan.summary import plan_digest
+from reconciler.plan.what_if import SITUATION
 from reconciler.values.decoding import decode
 
 MOST_BYTES = 256 << 20
@@ -44,6 +45,8 @@ def read_saved(data: bytes) -> Plan:
     for amount in (*amounts, *(group.price_per_hour for group in plan.groups)):
         if amount is not None and not _AMOUNT.fullmatch(amount):
             raise SavedPlanError(f"invalid price {amount[:20]!r}: a price is a decimal string such as '0.768'")
+    if any(problem.code == SITUATION for problem in plan.problems):
+        raise SavedPlanError("it is the plan of a situation that the cluster is not in: make one without --what-if")
     if plan_digest(plan) != plan.digest:
         raise SavedPlanError("its content does not match its digest: it was edited, truncated or written by another release")
     return plan

@@ -29,7 +29,14 @@ _NAMES = ("general", "spot", "batch-with-a-name-that-is-rather-long-for-a-group-
 
 
 def random_preview(seed: int) -> Preview:
-    """Two policies of which the second differs in one to four values."""
+    """The preview of `random_sides`."""
+    world, before, after = random_sides(seed)
+    side = PreviewSide(source="policies")
+    return compare(world, NOW, (side, before), (side, after), DEFAULT_WORK_BUDGET)
+
+
+def random_sides(seed: int) -> tuple[World, PolicySet, PolicySet]:
+    """A cluster, and two policies of which the second differs in one to four values."""
     draw = random.Random(seed)
     names = draw.sample(_NAMES, draw.randint(2, 4))
     world = _world(draw, names)
@@ -37,8 +44,7 @@ def random_preview(seed: int) -> Preview:
     after = before
     for _ in range(draw.randint(1, 4)):
         after = _changed(draw, after, names)
-    side = PreviewSide(source="policies")
-    return compare(world, NOW, (side, before), (side, after), DEFAULT_WORK_BUDGET)
+    return world, before, after
 
 
 def _world(draw: random.Random, names: list[str]) -> World:

@@ -20,7 +20,9 @@ def changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
     """The preview of a change of the example's policies, as JSON: each pair of a file replaces a text."""
     monkeypatch.chdir(tmp_path)
 
-    def made(*pairs: tuple[str, str, str], before: tuple[tuple[str, str, str], ...] = (), name: str = "c1") -> dict[str, Any]:
+    def made(
+        *pairs: tuple[str, str, str], before: tuple[tuple[str, str, str], ...] = (), name: str = "c1", what_if: bool = False
+    ) -> dict[str, Any]:
         for side, edits in (("main", before), ("change", (*before, *pairs))):
             shutil.rmtree(side, ignore_errors=True)
             shutil.copytree(ROOT / "policies", side)
@@ -31,6 +33,7 @@ def changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
                 assert old in text
                 path.write_text(text.replace(old, new, 1) if old else new, encoding="utf-8")
         words = ["--base-dir", "main", "--head-dir", "change", "--cluster", str(ROOT / "examples" / "quickstart")]
+        words += [] if what_if else ["--no-what-if"]
         guarded(cli, ["preview", *words, "--cluster-name", name, "-o", "json"])
         out, err = capsys.readouterr()
         assert out, err
@@ -87,6 +90,22 @@ def test_a_template_that_the_nodes_contradict(changed: Changed) -> None:
     assert sentences(found, "warning")["TemplateDiffers"].startswith(
         "big: its nodes offer less than its template (cpu 16 and 8, node big-cvpqs-75zr8)"
     )
+
+
+def test_the_order_of_tiers(changed: Changed, capsys: pytest.CaptureFixture[str]) -> None:
+    """No pod that waits now may run on both tiers. One that may is placed otherwise, and two plans of that situation say so."""
+    order = ("    - name: on-demand\n", '    - name: spot\n      match: {names: ["^spot"]}\n')
+    found = changed(("prod.yaml", order[1], order[0] + order[1]), ("prod.yaml", "maxNodeProvisionTime: 10m\n" + order[0],
+                    "maxNodeProvisionTime: 10m\n"), what_if=True)  # fmt: skip
+    assert found["headline"] == "No difference now, but +$0.134/h with pods-for-any-node. This changes tiers order"
+    (row,) = (one for one in found["whatIf"]["situations"] if one["name"] == "pods-for-any-node")
+    for side, key in (("main", "before"), ("change", "after")):
+        words = ["--policy", side, "--cluster", str(ROOT / "examples" / "quickstart"), "--what-if", "pods-for-any-node"]
+        guarded(cli, ["plan", *words, "-o", "json"])
+        plan = json.loads(capsys.readouterr().out)
+        assert row[key]["nodes"] == {group["name"]: group["desired"] for group in plan["groups"]}
+        assert row[key]["perHour"] == plan["cost"]["desiredPerHour"]
+        assert [problem["code"] for problem in plan["problems"]] == ["WhatIf"]
 
 
 NOW = "No difference with the pods of now. This changes "

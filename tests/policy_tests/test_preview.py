@@ -167,8 +167,20 @@ def test_what_cannot_be_run_never_passes(
     change(TESTS, (old, new))
     code, out = preview(capsys)
     assert code == 4
-    assert re.search(r"0 of [13] policy tests? pass\. Not run: policies/tests/prod\.yaml:[0-9]+:[0-9]+: ", out)
+    assert re.search(r"[13] policy tests? (was|were) not run\. policies/tests/prod\.yaml:[0-9]+:[0-9]+: ", out)
     assert why in out
+
+
+def test_a_directory_elsewhere_stands_for_the_policies_here(tree: Path, tmp_path_factory: pytest.TempPathFactory,
+    capsys: pytest.CaptureFixture[str]) -> None:  # fmt: skip
+    """Its tests have the snapshots of the checkout, and files beside them are its own."""
+    place = tmp_path_factory.mktemp("elsewhere") / "rendered"
+    shutil.copytree(tree / "policies", place)
+    text = (place / "on-demand.yaml").read_text(encoding="utf-8")
+    (place / "on-demand.yaml").write_text(text.replace(*SMALLER[1]), encoding="utf-8")
+    words = ["preview", "--base-dir", "policies", "--head-dir", str(place), "--cluster", "examples/quickstart", "--no-what-if"]
+    assert guarded(cli, words) == 4
+    assert f"! {FAILED}\n" in capsys.readouterr().out
 
 
 def test_scenarios_of_a_change_are_bounded(tree: Path, change: Callable[..., None], capsys: pytest.CaptureFixture[str]) -> None:

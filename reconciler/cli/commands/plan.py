@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     shell_complete=complete("group"),
     help="Instead of the plan: what replacing all nodes of this group would take.",
 )
+@click.option("--what-if", "situation", metavar="NAME", help="The plan of another situation than now, such as half-of-pods-gone.")
 @click.option(
     "--fleet", is_flag=True, help="Instead of the plan: one line for each cluster. --cluster DIR has a snapshot for each."
 )
@@ -57,6 +58,7 @@ def command(
     no_settled: bool,
     wide: bool,
     rollout_group: str | None,
+    situation: str | None,
     fleet: bool,
     verbose: bool,
     stats: bool,
@@ -76,6 +78,8 @@ def command(
     which budgets pace it. It also shows how long it takes, and what it costs. GROUP may be the beginning of a name. The
     prediction is never carried out.
 
+    `--what-if NAME` shows the plan of a situation that a preview compares both policies in. A wrong NAME prints all of them.
+
     `--fleet` shows the plans of many clusters in one table, and those that need somebody first.
 
     \b
@@ -91,6 +95,7 @@ def command(
       reconciler plan --cluster snapshot/ -o json | jq '.groups[] | select(.held)'
       reconciler plan --cluster snapshot/ --out plan.json --detailed-exitcode
       reconciler plan --cluster snapshot/ --rollout general-a
+      reconciler plan --cluster snapshot/ --what-if demand-doubled
       reconciler plan --fleet --policy policies/ --cluster snapshots/
     """
     from reconciler.cli.inputs.chosen import check_chosen, chosen_of
@@ -107,13 +112,27 @@ def command(
     if fleet:
         from reconciler.cli.processes.fleet_plan import FleetPlanAsked, run_fleet_plan
 
-        if rollout_group is not None or out_path is not None or output == "html" or (*groups, *nodes, *pod_namespaces):
-            raise click.UsageError("--fleet shows one line for each cluster: leave --rollout, --out, -o html and parts out")
+        if (
+            situation is not None
+            or rollout_group is not None
+            or out_path is not None
+            or output == "html"
+            or (*groups, *nodes, *pod_namespaces)
+        ):
+            raise click.UsageError(
+                "--fleet shows one line for each cluster: leave --what-if, --rollout, --out, -o html and parts out"
+            )
         asked = FleetPlanAsked(policy=policy_path, name=name, cluster=cluster_path, now=now, work_budget=budget)
         return run_fleet_plan(asked, output, detailed_exitcode=detailed_exitcode, wide=wide)
     measured = Stats()
     with measured.stage("load"), progress("reading policy and cluster"):
         inputs = read_inputs(policy_path, name, cluster_path, now, connection_choice(connection), namespace, verbose=verbose)
+    if situation is not None:
+        if out_path is not None:
+            raise click.UsageError(
+                "--what-if shows a plan of another situation than now, which nobody may apply: leave --out out"
+            )
+        inputs = _in_situation(inputs, situation)
     if rollout_group is not None:
         _refuse_with_rollout(out_path, (*groups, *nodes, *pod_namespaces))
         with measured.stage("decide"), progress("predicting"):
@@ -183,6 +202,20 @@ def _save(plan: "Plan", policy_files: "Mapping[str, bytes]", path: Path) -> None
     from reconciler.rendering.printers.json_text import json_text
 
     save_document(json_text(with_files(plan, policy_files) if policy_files else plan), path)
+
+
+def _in_situation(inputs: "PlanInputs", name: str) -> "PlanInputs":
+    """The same in the situation of that name. Raises `InputError` with the names that there are."""
+    import msgspec
+
+    from reconciler.cli.outputs.failure import InputError
+    from reconciler.simulation.what_if.situation import in_situation
+    from reconciler.simulation.what_if.standard import standard_situations
+
+    situations = {one.name: one for one in standard_situations(inputs.world, (inputs.policy,), inputs.now_seconds)}
+    if (found := situations.get(name)) is None:
+        raise InputError(f"--what-if {name}: the situations of this cluster are {', '.join(situations) or 'none'}")
+    return msgspec.structs.replace(inputs, world=in_situation(inputs.world, found), now_seconds=found.at_seconds)
 
 
 def _refuse_with_rollout(out_path: Path | None, parts: tuple[str, ...]) -> None:

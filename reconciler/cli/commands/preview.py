@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     help="Also replay a capacity curve or recorded snapshots under both policies, as `simulate` does.",
 )  # fmt: skip
 @click.option("--until", metavar="DURATION", help="How much of the replay's trace, such as 24h [default: all of it].")
+@click.option("--no-what-if", is_flag=True, help="Leave out what both policies do in other situations, which is faster.")
 @click.option("--work-budget", metavar="N", type=click.IntRange(min=1), help=WORK_BUDGET_HELP)
 @click.option(
     "-o", "--output", type=click.Choice(["text", "markdown", "json", "html"]), default="text", show_default=True, help="Format."
@@ -88,6 +89,7 @@ def command(
     comment: bool,
     fleet: bool,
     base_tip: bool,
+    no_what_if: bool,
     detailed_exitcode: bool,
     wide: bool,
     verbose: bool,
@@ -192,7 +194,9 @@ def command(
         return EXIT_CONFLICT if after.conflicting else EXIT_ERROR
     with measured.stage("decide"), progress("deciding twice"):
         policy = chosen(before, after, name)
-        preview = made_preview(world, now_seconds, before, after, policy, name, budget, pictured=output == "html")
+        preview = made_preview(
+            world, now_seconds, before, after, policy, name, budget, pictured=output == "html", with_what_if=not no_what_if
+        )
         preview = msgspec.structs.replace(
             preview, snapshot=_aged(seen) if comment else seen, elsewhere=elsewhere(before, after)
         )  # fmt: skip

@@ -1,7 +1,7 @@
 """Policy tests from disk, and the files that they name. All stay below one directory; nothing that leads out is followed."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from reconciler.cli.inputs.cluster_files import files_digest, load_world
@@ -41,10 +41,12 @@ def read_test_files(paths: Sequence[Path], root: Path) -> tuple[list[PolicyTestT
 
 
 class FilesBelow:
-    """The files that tests name, below one directory of a disk."""
+    """The files that tests name, below one directory of a disk. `moved` are directories that stand for others below it, by
+    path."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, moved: Mapping[str, Path] | None = None) -> None:
         self._root = root.resolve()
+        self._moved = {path: place.resolve() for path, place in (moved or {}).items()}
 
     def snapshot(self, path: str) -> World:
         """The World of a snapshot. Raises `InputError`."""
@@ -72,15 +74,19 @@ class FilesBelow:
 
     def _place(self, path: str) -> Path:
         """The file as it was named where it is below the working directory, for messages. Raises `InputError`."""
-        place = self._root / path
+        root = self._root
+        for above, standing in self._moved.items():
+            if path == above or path.startswith(f"{above}/"):
+                root, path = standing, path[len(above) + 1 :]
+        place = root / path
         try:
             real = place.resolve()
         except (OSError, RuntimeError):
             raise InputError(f"{path}: a symbolic link that leads nowhere") from None
         except ValueError:
             raise InputError("a path has no NUL character") from None
-        if not real.is_relative_to(self._root):
-            raise InputError(f"{path}: a symbolic link leads out of {self._root} and is not followed")
+        if not real.is_relative_to(root):
+            raise InputError(f"{path}: a symbolic link leads out of {root} and is not followed")
         here = Path.cwd()
         return place.relative_to(here) if place.is_relative_to(here) else place
 

@@ -313,13 +313,22 @@ def _from_directory(directory: Path, now_seconds: int, before: Side | None = Non
         return _checked(PreviewSide(source=plain(str(directory))), str(directory), *names, now_seconds, before)
 
     place = whole.relative_to(top).as_posix()
-    here = Path.cwd().resolve()
-    root = here if whole.is_relative_to(here) else top
-    tests = read_change_tests(policy_files.files, whole.relative_to(root).as_posix())
-    tests = msgspec.structs.replace(tests, files=FilesBelow(root))
+    tests = _tests_below(policy_files.files, whole, top, before)
     tree = partial(_tree_below, top)
     places = (directory.as_posix(), "" if place == "." else place)
     return msgspec.structs.replace(_as_rendered(side(policy_files.files), policy_files.files, places, tree, side), tests=tests)
+
+
+def _tests_below(files: Mapping[str, bytes], whole: Path, top: Path, before: Side | None) -> ChangeTests:
+    """The policy tests of a directory. What they name is below the working directory or its repository. A directory that is
+    elsewhere stands for the policies of this one: for those of the other side, if that is here."""
+    here = Path.cwd().resolve()
+    if whole.is_relative_to(here) or top != whole:
+        root = here if whole.is_relative_to(here) else top
+        tests = read_change_tests(files, whole.relative_to(root).as_posix())
+        return msgspec.structs.replace(tests, files=FilesBelow(root))
+    place = DEFAULT_PATH if before is None else before.tests.policies or DEFAULT_PATH
+    return msgspec.structs.replace(read_change_tests(files, place), files=FilesBelow(here, {place: whole}))
 
 
 def _tree_below(top: Path) -> Mapping[str, bytes]:

@@ -43,6 +43,7 @@ from reconciler.simulation.scenarios.scenario_play import start_world
 from reconciler.simulation.settled import come_to_rest
 from reconciler.values.cluster_identity import ClusterIdentity
 from reconciler.values.instant import parse_instant
+from reconciler.values.two_sentences import two_sentences
 
 MOST_RUNS, MOST_TURNS = 200, 2_000
 """Of a review: different givens, and iterations of all scenarios, which take a minute or two on a small cluster."""
@@ -287,7 +288,7 @@ class PolicyTestRunner:
     def _taken(self, answer: "_Answer") -> Iterator[CaseResult]:
         self._groups.update(answer.groups)
         self._problems += answer.problems
-        self._not_run += [f"{problem.place}: {problem.message}" for problem in answer.problems[:1]]
+        self._not_run += [f"{problem.place}: {two_sentences(problem.message, problem.hint)}" for problem in answer.problems[:1]]
         if answer.result is not None:
             yield answer.result
 
@@ -491,7 +492,8 @@ def _inside(text: PolicyTestText, at: str, beside: str, path: str) -> str:
     """A path next to a file, from the directory in which all stay. What leads out of it is refused."""
     joined = posixpath.normpath(posixpath.join(posixpath.dirname(beside), path))
     if posixpath.isabs(path) or joined.split("/")[0] == ".." or "\x00" in path:
-        raise text.error(at, f"{path!r} leads out of the directory of this run", "name a file below it, or use --root DIR")
+        hint = "name a file below it, or run the command in a directory above"
+        raise text.error(at, f"{path!r} leads out of the directory of this run", hint)
     return joined
 
 

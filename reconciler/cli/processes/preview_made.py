@@ -58,6 +58,7 @@ def made_preview(
     work_budget: int,
     *,
     pictured: bool,
+    with_what_if: bool = False,
 ) -> "Preview":
     """Both decided on one cluster; the head alone where the base has no such policy."""
     import msgspec
@@ -76,7 +77,10 @@ def made_preview(
     sizes = size_changes(*manifests, capi_group())
     earlier = earlier_set(before, after, policy)
     if earlier is not None:
-        made = compare(world, now_seconds, (before.side, earlier), head, work_budget, warnings, pictured=pictured)
+        made = compare(
+            world, now_seconds, (before.side, earlier), head, work_budget, warnings,
+            pictured=pictured, with_what_if=with_what_if,
+        )  # fmt: skip
         return msgspec.structs.replace(made, sizes=sizes)
     if before.errors:
         why = f"the policy of {MAIN} has {before.errors} {'error' if before.errors == 1 else 'errors'}."

@@ -30,6 +30,7 @@ from reconciler.rendering.documents.preview.headline import consequence_alarms, 
 from reconciler.rendering.documents.preview.node_differences import node_differences
 from reconciler.rendering.documents.preview.pod_differences import pod_differences
 from reconciler.rendering.documents.preview.policy_differences import policy_differences
+from reconciler.rendering.documents.preview.what_if import what_if_blocks
 from reconciler.rendering.documents.replay import replay_blocks, with_side_names
 from reconciler.rendering.words.fold import Fold
 from reconciler.rendering.words.size_words import HEADING, size_sentences
@@ -79,6 +80,7 @@ def _compared(preview: Preview, compared: PlanComparison, fold: Fold) -> Iterato
     yield from consequence_alarms(preview, everything=not fold.names, causes=not first)
     yield _figures(preview, compared)
     yield from (section for section in sections if section.opened)
+    yield from what_if_blocks(preview.what_if, fold)
     if preview.replay is not None:
         yield tree.Section("Replay", None, blocks=replay_blocks(with_side_names(preview.replay, (MAIN, THIS_PR))), opened=True)
     yield from (section for section in sections if not section.opened and section not in last)
@@ -106,9 +108,11 @@ def test_blocks(run: PolicyTestRun | None, *, everything: bool) -> Iterator[tree
     skipped = run.count(Verdict.SKIPPED)
     counts = f"{passed} of {count(total, 'policy test')} {'passes' if passed == 1 else 'pass'}"
     summary = counts if total else "This policy has no tests"
+    if not run.results and run.not_run:
+        summary = f"{count(total, 'policy test')} {'was' if total == 1 else 'were'} not run"
     summary += f", {skipped} {'was' if skipped == 1 else 'were'} skipped." if skipped else "."
     lines: list[Sentence] = [_failed(lot) for lot in folded([one for one in run.results if one.verdict is Verdict.FAILED])]
-    lines += [_ended("Not run: ", why) for why in dict.fromkeys(run.not_run)]
+    lines += [_ended("Not run: " if run.results else "", why) for why in dict.fromkeys(run.not_run)]
     shown = lines if everything or len(lines) <= _FAILURES_SHOWN + 1 else lines[:_FAILURES_SHOWN]
     more: list[Sentence] = [(f"{len(lines) - len(shown)} more do not pass.",)] if len(shown) < len(lines) else []
     more += lost_sentences(run)

@@ -24,6 +24,7 @@ from reconciler.rendering.documents.preview.consequences.all import consequences
 from reconciler.rendering.documents.preview.consequences.consequence import Code, Consequence, Grade
 from reconciler.rendering.documents.preview.consequences.looser_values import value_family
 from reconciler.rendering.documents.preview.consequences.looser_words import removed_words
+from reconciler.rendering.documents.preview.what_if import gravest_situations, situation_change
 from reconciler.rendering.words.wording import count, settled_size
 
 _MOST_PARTS = 2
@@ -47,7 +48,7 @@ def headline(preview: Preview) -> Sentence:
     elif (price := _price_alone(preview)) and not cautions:
         parts = [price]
     elif parts and not cautions and _nothing_moves(preview):
-        parts.append([("no decision changes",)])
+        parts.append([_in_other_situations(preview) or ("no decision changes",)])
     return capitalized(_fitting(parts)) if parts else _without_effect(preview)
 
 
@@ -71,6 +72,12 @@ def _nothing_moves(preview: Preview) -> bool:
     )
 
 
+def _in_other_situations(preview: Preview) -> Sentence:
+    """`+$0.134/h with pods-for-any-node`: the first situation in which the policies differ; nothing if there is none."""
+    differing = () if preview.what_if is None else gravest_situations(preview.what_if)
+    return (Foreign(situation_change(differing[0])), " with ", Foreign(differing[0].name)) if differing else ()
+
+
 def _without_effect(preview: Preview) -> Sentence:
     """No plan differs with the pods of now. That does not mean that a value has no effect: the values are named."""
     if not preview.changed:
@@ -79,10 +86,13 @@ def _without_effect(preview: Preview) -> Sentence:
         change = preview.changes[0]
         what = f"renamed to {change.after}" if change.before and change.after else "added" if change.after else "removed"
         return (f"{change.kind} ", Foreign(change.before or change.name), f" is {what}; no decision changes")
+    otherwise = _in_other_situations(preview)
     if not preview.changes:
         return ("No difference in the steady state: what differs now is below",)
     paths = list(dict.fromkeys(value_family(change.path) or change.kind for change in preview.changes))
     more = f" and {count(len(paths) - 1, 'more value')}" if len(paths) > 1 else ""
+    if otherwise:
+        return ("No difference now, but ", *otherwise, ". This changes ", Foreign(paths[0]), more)
     return ("No difference with the pods of now. This changes ", Foreign(paths[0]), more)
 
 

@@ -10,6 +10,7 @@ from reconciler.plan.policy_tests import PolicyTestRun
 from reconciler.plan.preview import LimitSpent, Preview, PreviewSide, SnapshotSeen
 from reconciler.plan.reason import Scalar
 from reconciler.plan.replay import Replay
+from reconciler.plan.what_if import WhatIf
 from reconciler.policy.comparison import PolicyChange
 from reconciler.policy.loosening import Loosened
 from reconciler.policy.manifests.size_changes import SizeChange
@@ -153,7 +154,8 @@ class PreviewDocument(msgspec.Struct, frozen=True, kw_only=True, rename="camel")
     reading: `headline` is the change in one line, `consequences` its effects, the most severe first. Then `figures` is the steady
     state under main (`today`) and under this PR (`after`), `decision` everything that differs, `changes` the policy itself.
     `limits` are spending limits of both policies. `loosened` are values that allow more than before. `tests` are the policy tests
-    of this PR, null if it has none. `digest` covers the statements, not commits and instants; it is empty without a decision.
+    of this PR, null if it has none. `whatIf` is what both do in other situations, null if it was not asked or the
+    policies are equal. `digest` covers the statements, not commits and instants; it is empty without a decision.
     """
 
     format_version: str = FORMAT_VERSION
@@ -181,6 +183,7 @@ class PreviewDocument(msgspec.Struct, frozen=True, kw_only=True, rename="camel")
     loosened: tuple[Loosened, ...] = ()
     changes: tuple[ChangeEntry, ...] = ()
     tests: PolicyTestRun | None = None
+    what_if: WhatIf | None = None
 
 
 def preview_values(preview: Preview) -> PreviewDocument:
@@ -211,6 +214,7 @@ def preview_values(preview: Preview) -> PreviewDocument:
         plan=plan if preview.comparison is None else None,
         replay=preview.replay,
         tests=preview.tests,
+        what_if=preview.what_if,
     )
 
 

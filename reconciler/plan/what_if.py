@@ -1,0 +1,76 @@
+"""What two policies do in situations that the cluster is not in today."""
+
+from collections.abc import Mapping
+from decimal import Decimal
+
+import msgspec
+
+from reconciler.plan.money import difference
+
+SITUATION = "WhatIf"
+"""The code of the problem that a plan has if it is not about the cluster as it is."""
+
+
+class Outcome(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """What one policy comes to: nodes by group, and how many pods have no node. `per_hour` is the price of the nodes of all
+    groups in `currency` (None: no group has a price). `final`: all of it was decided within the work budget."""
+
+    nodes: Mapping[str, int]
+    waiting: int
+    per_hour: str | None = None
+    currency: str = ""
+    final: bool = True
+
+
+class Compared(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """One situation under the policy of main (`before`) and under that of this PR (`after`). `what` is a phrase. `settled`: both
+    are steady states; else they are what the next plan asks for."""
+
+    name: str
+    what: str
+    settled: bool
+    before: Outcome
+    after: Outcome
+
+    @property
+    def differs(self) -> bool:
+        """Whether the two policies lead to other sizes or leave another number of pods waiting."""
+        return bool(self.moved) or self.before.waiting != self.after.waiting
+
+    @property
+    def moved(self) -> dict[str, tuple[int | None, int | None]]:
+        """The groups with another number of nodes, by name: both sides, None for a policy without the group."""
+        names = sorted({*self.before.nodes, *self.after.nodes})
+        sizes = {name: (self.before.nodes.get(name), self.after.nodes.get(name)) for name in names}
+        return {name: both for name, both in sizes.items() if both[0] != both[1]}
+
+    @property
+    def per_hour_change(self) -> Decimal | None:
+        """How much more the nodes cost under this PR; None if unknown or in two currencies."""
+        same = self.before.currency == self.after.currency
+        return difference(self.before.per_hour, self.after.per_hour) if same else None
+
+
+class WhatIf(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """`now` is the cluster as it is: what the next plans ask for, then the steady states. `situations` are those that both
+    policies decided, in their order. `not_run` are names of situations for which no work was left. `decisions` is how many plans
+    were made for all of them."""
+
+    now: tuple[Compared, Compared]
+    situations: tuple[Compared, ...] = ()
+    not_run: tuple[str, ...] = ()
+    decisions: int = 0
+
+    @property
+    def differing(self) -> tuple[Compared, ...]:
+        """Those in which the policies differ in another way than now."""
+        return tuple(one for one in self.situations if one.differs and not self.as_now(one))
+
+    def as_now(self, one: Compared) -> bool:
+        """Whether the policies differ in a situation just as they do now: as many nodes more or fewer of the same groups."""
+        return one.differs and _change(one) == _change(self.now[one.settled])
+
+
+def _change(one: Compared) -> tuple[object, ...]:
+    moved = {name: (before or 0) - (after or 0) for name, (before, after) in one.moved.items()}
+    return moved, one.before.waiting - one.after.waiting

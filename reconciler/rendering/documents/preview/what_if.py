@@ -1,0 +1,83 @@
+"""What both policies do in other situations: a row for each in which they differ in another way than now."""
+
+from collections.abc import Iterator
+from decimal import Decimal
+
+from reconciler.plan.money import money_text
+from reconciler.plan.what_if import Compared, Outcome, WhatIf
+from reconciler.rendering.documents import blocks as tree
+from reconciler.rendering.documents.blocks import Foreign
+from reconciler.rendering.words.fold import NAMES_SHOWN, Fold
+from reconciler.rendering.words.wording import MAIN, THIS_PR, count
+from reconciler.values.plural import verb_for
+
+WHAT_IF = "What if"
+_MOST_ROWS = 5
+_CAPTION = "What the next plan asks for then. For fewer pods and for windows: the steady state."
+_NOT_FINAL = "Some of them are cut short before their steady state, so these numbers are not final."
+
+
+def what_if_blocks(asked: WhatIf | None, fold: Fold) -> Iterator[tree.Block]:
+    """The table of those that differ, the gravest first, and one line for each kind of the others, with their names."""
+    if asked is None:
+        return
+    rows = gravest_situations(asked)
+    shown = rows if not fold.names or len(rows) <= _MOST_ROWS + 1 else rows[:_MOST_ROWS]
+    if shown:
+        final = all(side.final for one in shown for side in (one.before, one.after))
+        table = tree.Table(
+            columns=(
+                tree.Column(heading=""), tree.Column(heading=MAIN, shrinks=True), tree.Column(heading=THIS_PR, shrinks=True),
+                tree.Column(heading="change", right=True),
+            ),
+            rows=tuple((Foreign(one.name), *_cells(one)) for one in shown),
+            caption=_CAPTION,
+            note="" if final else _NOT_FINAL,
+        )  # fmt: skip
+        heading = f"{WHAT_IF}: {len(rows)} of {count(len(asked.situations), 'situation')}"
+        yield tree.Section(f"{heading} {verb_for(len(rows), 'differs', 'differ')}", None, blocks=(table,), opened=True)
+    other = "other situation" if rows else "what-if situation"
+    lots = (
+        ("more that " + verb_for(len(rows) - len(shown), "differs", "differ"), [one.name for one in rows[len(shown) :]]),
+        ("same difference as now", [one.name for one in asked.situations if asked.as_now(one)]),
+        ("no difference", [one.name for one in asked.situations if not one.differs]),
+        ("not decided, since no work was left", list(asked.not_run)),
+    )
+    for words, names in lots:
+        if names:
+            yield tree.Names(f"{count(len(names), other)}, {words}", tuple(names))
+
+
+def gravest_situations(asked: WhatIf) -> list[Compared]:
+    """Those that differ: first where more pods wait under this PR, then by money."""
+    return sorted(asked.differing, key=_weight)
+
+
+def _weight(one: Compared) -> tuple[int, Decimal]:
+    return one.before.waiting - one.after.waiting, -abs(one.per_hour_change or Decimal(0))
+
+
+def _cells(one: Compared) -> tuple[str, str, str]:
+    return _side(one, one.before, 0), _side(one, one.after, 1), Foreign(situation_change(one))
+
+
+def _side(one: Compared, outcome: Outcome, at: int) -> str:
+    """`spot 4, auto 9 nodes, 3 pods wait`: the groups that differ, and the pods if their number does."""
+    sizes = [(name, both[at]) for name, both in one.moved.items()]
+    words = [f"{name} {'none' if nodes is None else nodes}" for name, nodes in sizes[:NAMES_SHOWN]]
+    if len(sizes) > NAMES_SHOWN:
+        words.append(f"{len(sizes) - NAMES_SHOWN} more groups")
+    if one.before.waiting != one.after.waiting:
+        words.append(f"{count(outcome.waiting, 'pod')} {verb_for(outcome.waiting, 'waits', 'wait')}")
+    return Foreign(", ".join(words))
+
+
+def situation_change(one: Compared) -> str:
+    """`4 more pods wait` if that is so, else `+$0.58/h`, or nodes where no price is known."""
+    if (more := one.after.waiting - one.before.waiting) > 0:
+        return f"{count(more, 'more pod')} {verb_for(more, 'waits', 'wait')}"
+    money = one.per_hour_change
+    if money is not None:
+        return f"{money_text(Decimal(money), one.after.currency, signed=True)}/h"
+    nodes = sum(one.after.nodes.values()) - sum(one.before.nodes.values())
+    return f"{nodes:+d} {'node' if abs(nodes) == 1 else 'nodes'}"

@@ -1,0 +1,1 @@
+"""Both policies in situations that the cluster is not in today."""

@@ -1,0 +1,80 @@
+"""Two policies, decided in each situation of one cluster."""
+
+from collections.abc import Sequence
+
+from reconciler.cluster.world import World
+from reconciler.decisions.decide import decide_ahead
+from reconciler.decisions.memory import Memory
+from reconciler.decisions.work import Work
+from reconciler.plan.plan import SETTLING_CUT_SHORT, Plan, PodOutcome
+from reconciler.plan.what_if import Compared, Outcome, WhatIf
+from reconciler.policy.documents import PolicySet
+from reconciler.simulation.settled import Rest, come_to_rest
+from reconciler.simulation.what_if.situation import Situation, in_situation
+
+LOOKS = 1_000_000
+"""Nodes and pods that all plans of all situations may look at. A cluster of 100 pods takes a hundredth of it. One of 50,000 has
+about four situations decided."""
+_WAITING = (PodOutcome.UNPLACEABLE, PodOutcome.NOT_MODELLED)
+
+
+def what_if(
+    sides: tuple[tuple[World, PolicySet], tuple[World, PolicySet]],
+    now_seconds: int,
+    situations: Sequence[Situation],
+    work_budget: int,
+    looks: int = LOOKS,
+) -> WhatIf:
+    """Both sides as they are now, and in each of `situations` as long as work is left: main, then this PR. Both Worlds have the
+    same pods and targets. `work_budget` is that of one plan."""
+    left, decisions = looks, 0
+
+    def decided(world: World, policy: PolicySet, at_seconds: int, *, settles: bool) -> tuple[Plan, Rest | None]:
+        nonlocal left, decisions
+        made = decide_ahead(world, policy, Memory(), at_seconds, Work(work_budget))
+        rest = come_to_rest(world, policy, made.memory, at_seconds, made.plan, work_budget, made) if settles else None
+        plans = 1 if rest is None else max(1, rest.plan.settled_loops or 1)
+        decisions += plans
+        left -= plans * (len(world.nodes) + len(world.pods))
+        return made.plan, rest
+
+    both = [decided(world, policy, now_seconds, settles=True) for world, policy in sides]
+    rests = [rest for _, rest in both if rest is not None]
+    now = (
+        _compared("now", "the cluster as it is", [asked(plan) for plan, _ in both], settled=False),
+        _compared("now", "the cluster as it is", [at_rest(rest) for rest in rests], settled=True),
+    )
+    run, not_run = [], []
+    for one in situations:
+        if left <= 0:
+            not_run.append(one.name)
+            continue
+        made = [decided(in_situation(world, one), policy, one.at_seconds, settles=one.settles) for world, policy in sides]
+        outcomes = [asked(plan) if rest is None else at_rest(rest) for plan, rest in made]
+        run.append(_compared(one.name, one.words, outcomes, settled=one.settles))
+    return WhatIf(now=now, situations=tuple(run), not_run=tuple(not_run), decisions=decisions)
+
+
+def _compared(name: str, what: str, outcomes: Sequence[Outcome], *, settled: bool) -> Compared:
+    return Compared(name=name, what=what, settled=settled, before=outcomes[0], after=outcomes[1])
+
+
+def asked(plan: Plan) -> Outcome:
+    """What a plan asks for: the sizes of its column `desired`."""
+    return Outcome(
+        nodes={line.name: line.desired for line in plan.groups},
+        waiting=sum(pod.outcome in _WAITING for pod in plan.pods),
+        per_hour=plan.cost.desired_per_hour,
+        currency=plan.cost.currency,
+    )
+
+
+def at_rest(rest: Rest) -> Outcome:
+    """What it leads to: the sizes of the column `settled`."""
+    return Outcome(
+        nodes={line.name: line.current if line.settled is None else line.settled for line in rest.plan.groups},
+        waiting=len(rest.impact.waiting),
+        per_hour=rest.plan.cost.settled_per_hour,
+        currency=rest.plan.cost.currency,
+        final=all(problem.code != SETTLING_CUT_SHORT for problem in rest.plan.problems),
+    )

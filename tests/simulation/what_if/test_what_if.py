@@ -1,0 +1,176 @@
+"""What both policies of a preview do in other situations, against plans of those situations."""
+
+from decimal import Decimal
+
+import pytest
+
+from reconciler.decisions.decide import DEFAULT_WORK_BUDGET, decide
+from reconciler.decisions.memory import Memory
+from reconciler.gitops.preview import compare
+from reconciler.plan.plan import Plan
+from reconciler.plan.preview import PreviewSide
+from reconciler.plan.saved import SavedPlanError, read_saved
+from reconciler.plan.what_if import Outcome, WhatIf
+from reconciler.policy.documents import Size, Tier, Window
+from reconciler.rendering.documents.blocks import plain_sentence
+from reconciler.rendering.documents.preview.headline import headline
+from reconciler.rendering.printers.json_text import json_text
+from reconciler.simulation.settled import settled
+from reconciler.simulation.what_if.decided import what_if
+from reconciler.simulation.what_if.situation import Situation, in_situation
+from reconciler.simulation.what_if.standard import standard_situations
+from tests.builders import NOW, ClusterBuilder, node_group, policy
+from tests.gitops.random_previews import random_sides
+
+SIDE = PreviewSide(source="policies")
+
+
+def _cluster() -> ClusterBuilder:
+    """Two groups of nodes with 4 CPUs. The only node, of `cheap`, runs three pods of 1 CPU."""
+    cluster = ClusterBuilder()
+    cluster.group("cheap", nodes=1, cpu="4")
+    cluster.group("dear", nodes=0, cpu="4")
+    cluster.pods("web", 3, cpu="1", on="cheap-1")
+    return cluster
+
+
+def _situations(cluster: ClusterBuilder, *policies: object) -> dict[str, Situation]:
+    found = standard_situations(cluster.world(), policies, NOW)  # type: ignore[arg-type]
+    return {one.name: one for one in found}
+
+
+TIERS = (Tier(name="spot"), Tier(name="on-demand"))
+
+
+def _policy(*order: str, **fields: object):
+    tiers = {tier.name: tier for tier in TIERS}
+    return policy(
+        node_group("cheap", max=9, tier="spot", price_per_hour="0.1"),
+        node_group("dear", max=9, tier="on-demand", price_per_hour="0.4"),
+        tiers=tuple(tiers[name] for name in order), **fields,
+    )  # fmt: skip
+
+
+def test_the_standard_situations() -> None:
+    """Without a pod that waits, shortages come with more pods. Every second pod goes, and each is one of its controller."""
+    cluster = _cluster()
+    world, found = cluster.world(), _situations(cluster, _policy("spot", "on-demand"))
+    assert list(found) == [
+        "half-of-pods-gone", "largest-pods-again", "pods-for-any-node", "spot-out-of-stock", "on-demand-out-of-stock",
+    ]  # fmt: skip
+    assert len(in_situation(world, found["half-of-pods-gone"]).pods) == 2
+    more = in_situation(world, found["spot-out-of-stock"])
+    assert len(more.pods.pending()) == 1
+    assert {facts.ref.name: [room.left for room in facts.rooms] for facts in more.targets} == {"cheap": [0], "dear": []}
+    (before,) = (one.replicas for one in world.controllers if one.replicas)
+    replicas = {name: [one.replicas for one in in_situation(world, one).controllers] for name, one in found.items()}
+    assert replicas["half-of-pods-gone"] == [before - 1]
+    assert replicas["largest-pods-again"] == [before + 1]
+
+
+def test_demand_that_doubles() -> None:
+    """Five pods of 3 CPUs wait, so ten do, and no two share a node."""
+    cluster = _cluster()
+    cluster.pods("batch", 5, cpu="3")
+    rules = _policy("spot", "on-demand")
+    doubled = _situations(cluster, rules)["demand-doubled"]
+    plan, _ = decide(in_situation(cluster.world(), doubled), rules, Memory(), NOW)
+    assert sum(line.desired - line.current for line in plan.groups) == 10
+
+
+def test_a_zone_without_capacity() -> None:
+    """The zone with most nodes; its group does not grow, and the other one does."""
+    cluster = ClusterBuilder()
+    cluster.group("a", nodes=2, cpu="4", labels={"topology.kubernetes.io/zone": "z-a"})
+    cluster.group("b", nodes=1, cpu="4", labels={"topology.kubernetes.io/zone": "z-b"})
+    cluster.pods("batch", 4, cpu="3")
+    rules = policy(node_group("a", max=9), node_group("b", max=9))
+    zone = _situations(cluster, rules)["zone-z-a-without-capacity"]
+    plan, _ = decide(in_situation(cluster.world(), zone), rules, Memory(), NOW)
+    assert {line.name: line.desired for line in plan.groups} == {"a": 2, "b": 2}
+
+
+def test_a_window_that_opens() -> None:
+    """At its next opening, which is within a week."""
+    cluster = _cluster()
+    window = Window(name="night", schedule="0 22 * * *", duration_seconds=3600, size=Size(max=1))
+    rules = policy(node_group("cheap", max=9, windows=(window,)))
+    opens = _situations(cluster, rules)["window-night-opens"]
+    assert NOW < opens.at_seconds <= NOW + 24 * 3600
+    assert opens.at_seconds % (24 * 3600) == 22 * 3600
+
+
+def test_the_order_of_tiers() -> None:
+    """Nothing waits, so nothing differs now. The next pod costs 0.3 more per hour, and the first line says so."""
+    cluster = _cluster()
+    cluster.pods("filler", 1, cpu="1", on="cheap-1")
+    sides = (SIDE, _policy("spot", "on-demand")), (SIDE, _policy("on-demand", "spot"))
+    shown = compare(cluster.world(), NOW, *sides, DEFAULT_WORK_BUDGET, with_what_if=True)
+    assert shown.what_if is not None
+    row = next(one for one in shown.what_if.differing if one.name == "largest-pods-again")
+    assert row.moved == {"cheap": (2, 1), "dear": (0, 1)}
+    assert row.per_hour_change == Decimal("0.3")
+    assert plain_sentence(headline(shown)) == (
+        "No difference now, but +$0.30/h with largest-pods-again. This changes tiers order"
+    )  # fmt: skip
+    same = compare(cluster.world(), NOW, sides[0], sides[0], DEFAULT_WORK_BUDGET, with_what_if=True)
+    assert same.what_if is None
+
+
+def test_what_was_not_run() -> None:
+    """Work is counted: without any left, situations are named and not decided."""
+    cluster = _cluster()
+    sides = ((cluster.world(), _policy("spot", "on-demand")), (cluster.world(), _policy("on-demand", "spot")))
+    situations = standard_situations(cluster.world(), [rules for _, rules in sides], NOW)
+    shown = what_if(sides, NOW, situations, DEFAULT_WORK_BUDGET, looks=1)
+    assert shown.situations == ()
+    assert shown.not_run == tuple(one.name for one in situations)
+
+
+def test_nobody_applies_the_plan_of_a_situation() -> None:
+    """It says what it is, and a saved one is refused."""
+    cluster, rules = _cluster(), _policy("spot", "on-demand")
+    one = _situations(cluster, rules)["largest-pods-again"]
+    plan, _ = decide(in_situation(cluster.world(), one), rules, Memory(), NOW)
+    with pytest.raises(SavedPlanError, match="without --what-if"):
+        read_saved(json_text(plan).encode())
+
+
+@pytest.mark.seeds(3)
+def test_rows_are_what_two_plans_say(seed: int) -> None:
+    """Of random policies on random clusters: each row against the columns of two plans that know of no preview."""
+    world, before, after = random_sides(seed)
+    shown = compare(world, NOW, (SIDE, before), (SIDE, after), DEFAULT_WORK_BUDGET, with_what_if=True).what_if
+    if shown is None:
+        return
+    situations = {one.name: one for one in standard_situations(world, (before, after), NOW)}
+    assert [*(one.name for one in shown.situations), *shown.not_run] == list(situations)
+    for row in shown.situations:
+        situation = situations[row.name]
+        for rules, told in ((before, row.before), (after, row.after)):
+            there = in_situation(world, situation)
+            plan, memory = decide(there, rules, Memory(), situation.at_seconds)
+            if row.settled:
+                plan = settled(there, rules, memory, situation.at_seconds, plan)
+            _same(told, plan, settled_sizes=row.settled)
+
+
+def _same(told: Outcome, plan: Plan, *, settled_sizes: bool) -> None:
+    sizes = {line.name: line.settled if settled_sizes else line.desired for line in plan.groups}
+    assert told.nodes == sizes
+    assert told.per_hour == (plan.cost.settled_per_hour if settled_sizes else plan.cost.desired_per_hour)
+    if not settled_sizes:
+        assert told.waiting == sum(pod.outcome in ("Unplaceable", "NotModelled") for pod in plan.pods)
+
+
+def test_the_same_change_as_now_is_no_row() -> None:
+    """A minimum of three nodes is two more now, and in every situation in which one is enough."""
+    cluster = _cluster()
+    low, high = (policy(node_group("cheap", min=least, max=9)) for least in (1, 3))
+    shown: WhatIf | None = compare(
+        cluster.world(), NOW, (SIDE, low), (SIDE, high), DEFAULT_WORK_BUDGET, with_what_if=True
+    ).what_if  # fmt: skip
+    assert shown is not None
+    gone = next(one for one in shown.situations if one.name == "half-of-pods-gone")
+    assert shown.as_now(gone)
+    assert gone not in shown.differing
