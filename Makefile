@@ -78,7 +78,7 @@ testbed: $(STAMP) ## Start a real control plane with Cluster API, print its KUBE
 	@$(BIN)/python -m tests.testbed.components $(TESTBED)
 	@$(BIN)/python -m tests.testbed
 
-test: $(STAMP) ## Run the quick tests: they build and start nothing, and each takes less than half a second
+test: $(STAMP) ## Run the quick tests: they build and start nothing, and each takes less than a quarter of a second
 	$(TIMED) "quick tests" $(BIN)/python -m pytest -q --tier quick -n $(WORKERS) --max-worker-restart 0 $(PYTEST)
 	@$(BIN)/python -m tests.tiers
 

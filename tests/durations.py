@@ -16,7 +16,7 @@ from tests.workers import group_of
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 FILE: Final = ROOT / "tests" / "durations.json"
-SLOW_SECONDS: Final = 0.5
+SLOW_SECONDS: Final = 0.25
 _UNMEASURED_SECONDS: Final = 0.02
 """A test that nobody has measured is taken to be like most others."""
 _FUNCTION: Final = re.compile(rb"^ *(?:async )?def test_", re.MULTILINE)

@@ -89,7 +89,7 @@ def report(name: str, cost: float, **fixtures: float) -> Any:
 
 @pytest.mark.parametrize("whole", [True, False])
 def test_what_was_measured_is_written(monkeypatch: pytest.MonkeyPatch, whole: bool) -> None:
-    """A test from half a second on is named, unless its fixture says it; what a run of some files did not measure stays."""
+    """A test from a quarter of a second on is named, unless its fixture says it; what a run of some files did not measure stays."""
     written: list[Durations] = []
     before = Durations(
         {"tests::plane": 30.0}, {"tests/conftest.py": FileDurations(1, 1, 0.5), "tests/gone.py": FileDurations(1, 1, 0.5)}
@@ -97,10 +97,10 @@ def test_what_was_measured_is_written(monkeypatch: pytest.MonkeyPatch, whole: bo
     monkeypatch.setattr(meter, "write", written.append)
     monkeypatch.setattr(meter, "durations", lambda: before)
     book = Book(whole=whole)
-    for one in (report("test_a", 0.25), report("test_b", 0.499), report("test_c", 0.5), report("test_d", 0.1, browser=3.14)):
+    for one in (report("test_a", 0.1), report("test_b", 0.249), report("test_c", 0.26), report("test_d", 0.1, browser=3.14)):
         book.pytest_runtest_logreport(one)
     book.pytest_sessionfinish(SimpleNamespace(shouldstop=False, shouldfail=False))  # type: ignore[arg-type]
-    measured = {HERE: FileDurations(functions(Path(__file__)), 4, 0.7, {"test_c": 0.5}, needs=1)}
+    measured = {HERE: FileDurations(functions(Path(__file__)), 4, 0.3, {"test_c": 0.3}, needs=1)}
     kept = {} if whole else {"tests/conftest.py": FileDurations(1, 1, 0.5)}
     fixtures = {"browser": 3.1} | ({} if whole else {"tests::plane": 30.0})
     assert written == [Durations(fixtures, kept | measured)]
