@@ -57,12 +57,13 @@ def test_what_is_news(kind: str, item: Any, same: Any, other: Any) -> None:
 
 
 def test_an_object_that_cannot_be_read() -> None:
-    """It is forgotten and kept by name with the reason; mended it is news even where it says what it said; gone it is no more."""
+    """It is kept by name with the reason, a Node also without room; mended it is news even where it says what it said; gone it is
+    no more."""
     found, good = store("Node"), objects.node("n")
     odd = good | {"status": {"capacity": {"cpu": "many"}}}
     assert found.put(raw(good))
     assert found.put(raw(odd))
-    assert (len(found), list(found.unreadable)) == (0, [("", "n")])
+    assert (len(found), list(found.unreadable), found.bound) == (1, [("", "n")], {("", "n"): "n"})
     assert "many" in found.unreadable["", "n"]
     assert found.put(raw(good))
     assert (len(found), found.unreadable) == (1, {})
