@@ -89,7 +89,7 @@ def report(name: str, cost: float, **fixtures: float) -> Any:
 
 @pytest.mark.parametrize("whole", [True, False])
 def test_what_was_measured_is_written(monkeypatch: pytest.MonkeyPatch, whole: bool) -> None:
-    """A test from a quarter of a second on is named, unless its fixture says it; what a run of some files did not measure stays."""
+    """A test from a quarter of a second on is named, unless its fixture says it; what was not measured in a part run stays."""
     written: list[Durations] = []
     before = Durations(
         {"tests::plane": 30.0}, {"tests/conftest.py": FileDurations(1, 1, 0.5), "tests/gone.py": FileDurations(1, 1, 0.5)}
