@@ -9,6 +9,7 @@ platform that lacks a part does not do what the part is for.
 | `policy_keys.KEYS` | `policy.platform_parts.PolicyKeys` | the keys of target and discovery in policies |
 | `autoscaler_flags.FLAGS` | `policy.platform_parts.PlatformFlags` | its targets in the Cluster Autoscaler's settings |
 | `manifests.MANIFESTS` | `policy.platform_parts.PlatformManifests` | targets in manifests next to the policies |
+| `declared_types.DECLARATIONS` | `policy.platform_parts.PlatformDeclarations` | targets in files of Terraform and other tools |
 | `reading.READING` | `cluster.platform_reading.PlatformReading` | kinds, facts and machines from their JSON, evidence, verbs |
 | `rules.RULES` | `decisions.platform_rules.PlatformRules` | discovery, the first policy |
 | `lints.LINTS` | `decisions.lints.finding.PlatformLints` | what `doctor` finds |

@@ -48,7 +48,8 @@ def command(
     counted; --verbose names them. A document that is almost a policy of ours is a problem.
 
     With --manifests, a MachineDeployment or a Cluster topology must not declare replicas that a node group decides. The problem
-    names the line to delete, or what to write for Argo CD. Render Helm charts first.
+    names the line to delete, or what to write for Argo CD. The same is true of sizes in files of Terraform (also a plan as JSON),
+    CloudFormation, eksctl, Pulumi, Crossplane and ACK. What these files do not show is a warning. Nothing in them is executed.
 
     \b
     Examples:
@@ -81,8 +82,9 @@ def command(
             raise InputError("nothing came in on standard input: did the command in front of the pipe fail?")
         raise InputError(f"{', '.join(files)}: empty. Name a file or directory with policies")
     tree = read_tree(files, now_seconds=int(time.time()), unread=policy_files.unread)
+    others: tuple[str, ...] = ()
     if manifests:
-        tree = _with_manifests(tree, manifests)
+        tree, others = _with_manifests(tree, manifests)
     if output == "text":
         from reconciler.rendering.printers.problem_lines import render_text
 
@@ -104,24 +106,30 @@ def command(
     click.echo(summary_line(tree), err=output != "text")
     if verbose:
         tell_neighbours(tree)
+    for line in others:
+        tell(line)
     for note in unread_targets(tree.sets):
         tell(f"note: {note.code}: {note.object}: {note.message}")
     if any(strict or problem.severity is Severity.ERROR for problem in tree.problems):
         ctx.exit(EXIT_ERROR)
 
 
-def _with_manifests(tree: "PolicyTree", directories: tuple[Path, ...]) -> "PolicyTree":
-    """The tree with the problems of manifests behind its own; a policy with errors claims nothing."""
+def _with_manifests(tree: "PolicyTree", directories: tuple[Path, ...]) -> "tuple[PolicyTree, tuple[str, ...]]":
+    """The tree with the problems of manifests behind its own, and notes; a policy with errors claims nothing."""
     import msgspec
 
     from reconciler.cli.inputs.cluster_files import capi_group
     from reconciler.cli.inputs.policy_files import read_policy_tree
-    from reconciler.policy.manifests.declared_sizes import manifest_problems
+    from reconciler.policy.manifests.declared_sizes import examined
+    from reconciler.policy.manifests.infrastructure_sizes import other_sizes
+    from reconciler.policy.manifests.infrastructure_tools import ENDINGS
+    from reconciler.policy.tree import SUFFIXES
 
-    manifests = read_policy_tree(directories, as_given=True)
+    manifests = read_policy_tree(directories, as_given=True, endings=(*SUFFIXES, *ENDINGS))
     files, unrendered = _rendered(manifests.files, directories)
-    contradictions = manifest_problems(files, tree.sets, capi_group(), manifests.unread)
-    return msgspec.structs.replace(tree, problems=(*tree.problems, *sorted((*contradictions, *unrendered))))
+    found = examined(files, tree.sets, capi_group(), manifests.unread)
+    problems = (*tree.problems, *sorted((*found.problems, *unrendered)))
+    return msgspec.structs.replace(tree, problems=problems), other_sizes(found.others)
 
 
 def _rendered(

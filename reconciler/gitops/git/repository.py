@@ -30,6 +30,7 @@ from reconciler.gitops.git.tree_listing import (
     parsed_listing,
     refused_and_unread,
 )
+from reconciler.policy.manifests.infrastructure_tools import ENDINGS, HCL_ENDINGS
 from reconciler.policy.neighbours import UnreadFile, too_large
 from reconciler.policy.tree import SUFFIXES
 
@@ -409,20 +410,26 @@ class Repository:
         return self._all_or_none(self._outside(commit, endings))
 
     def differing_files(self, before: str, after: str, but: str) -> tuple[dict[str, bytes], dict[str, bytes]]:
-        """Files outside `but` that have a policy suffix and differ between two commits, as each commit has them. They are
-        manifests next to the policies. A file that is refused or too large is left out. If there are more files than can be read,
-        none is returned."""
+        """Files outside `but` that are manifests by their names and differ between two commits, as each commit has them. Of
+        Terraform's, all in a directory where one differs. A file that is refused or too large is left out. If there are more
+        files than can be read, none is returned."""
         root = checked_root(but)
         outside = [
             {
                 entry.path: entry
-                for entry in self._outside(commit)
-                if entry.path != root and root and not entry.path.startswith(f"{root}/")
+                for entry in self._outside(commit, (*SUFFIXES, *ENDINGS))
+                if entry.path.endswith(ENDINGS) or (entry.path != root and root and not entry.path.startswith(f"{root}/"))
             }
             for commit in (before, after)
         ]
         first, second = outside
         names = {name for name in (*first, *second) if first.get(name) != second.get(name)}
+        directories = {name.rpartition("/")[0] for name in names if name.removesuffix(".json").endswith(HCL_ENDINGS)}
+        names |= {
+            name
+            for name in (*first, *second)
+            if name.removesuffix(".json").endswith(HCL_ENDINGS) and name.rpartition("/")[0] in directories
+        }
         sides = [self._all_or_none([entry for name, entry in side.items() if name in names]) for side in outside]
         return sides[0], sides[1]
 

@@ -11,6 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping
 import msgspec
 
 from reconciler.policy.documents import Discovery, NodeGroup, PolicySet
+from reconciler.policy.manifests.infrastructure_sizes import InfrastructureSize, infrastructure_sizes, judge_sizes
+from reconciler.policy.manifests.infrastructure_tools import ReadManifest, read_manifest, resources_of
 from reconciler.policy.manifests.manifest_object import (
     Bounds,
     ManifestObject,
@@ -28,7 +30,6 @@ from reconciler.policy.manifests.manifest_object import (
 from reconciler.policy.neighbours import UnreadFile
 from reconciler.policy.platform_parts import PlatformManifests, manifests_by_group, platform_manifests
 from reconciler.policy.problems.findings import Findings, Problem, Severity, Source
-from reconciler.policy.reading.yaml_text import compose_documents, read_source
 from reconciler.policy.yaml_nodes import Node, Place, Scalar, Sequence, Spot, spot_of, spot_of_entry
 from reconciler.values.parent_sizes import DeclaredSize, Reader, declared_sizes
 
@@ -101,6 +102,7 @@ MANIFEST_CODES: Mapping[str, str] = {
     "ReplicasInManifest": "No manifest declares a size that a node group decides.",
     "ReplicasInTopology": "A topology omits the replicas of a worker that a node group sizes.",
     "ReplicasUnset": "A manifest without replicas has both size annotations, which keep the current size.",
+    "SizeNotEvaluated": "A file of an infrastructure tool shows which group the size that it declares belongs to.",
 }
 
 
@@ -113,9 +115,23 @@ class _Claim(msgspec.Struct, frozen=True):
     group: str = ""
 
 
+class Examined(msgspec.Struct, frozen=True, kw_only=True):
+    """What manifests say: their problems, and declared sizes of infrastructure tools that are none: of no group, or kept."""
+
+    problems: tuple[Problem, ...]
+    others: tuple[InfrastructureSize, ...]
+
+
 def manifest_problems(
     files: Mapping[str, bytes], sets: tuple[PolicySet, ...], group: str = "", unread_files: Iterable[UnreadFile] = ()
 ) -> tuple[Problem, ...]:
+    """The problems of `examined`."""
+    return examined(files, sets, group, unread_files).problems
+
+
+def examined(
+    files: Mapping[str, bytes], sets: tuple[PolicySet, ...], group: str = "", unread_files: Iterable[UnreadFile] = ()
+) -> Examined:
     """Every declared size that a group of the policies decides; texts that cannot be read are warnings, one per file.
 
     `files` maps a path, as it is to be printed, to its bytes; `group` is as in `manifests_by_group`,
@@ -124,22 +140,24 @@ def manifest_problems(
     findings = Findings()
     unread = [_unreadable(one.problem()) for one in unread_files]
     platforms = manifests_by_group(group)
+    read: list[ReadManifest] = []
     for path in sorted(files):
         reading = Findings()
-        decoded = read_source(path, files[path], reading)
-        documents = compose_documents(*decoded, reading) if decoded is not None else []
+        manifest_file = read_manifest(path, files[path], reading)
         faults = [problem for problem in reading.sorted() if problem.code != "UnsupportedTag"]
         if faults:
             unread.append(_unreadable(faults[0]))
-        if decoded is None:
+        if manifest_file is None:
             continue
-        findings.open(decoded[0])
-        for document in documents:
-            for manifest in manifest_objects(document, decoded[0], platforms):
+        read.append(manifest_file)
+        findings.open(manifest_file.source)
+        for document in manifest_file.documents:
+            for manifest in manifest_objects(document, manifest_file.source, platforms):
                 _judge(manifest, sets, findings)
             for size in parent_sizes(document):
-                _judge_parent(size, decoded[0], sets, findings)
-    return tuple(sorted((*findings.sorted(), *unread)))
+                _judge_parent(size, manifest_file.source, sets, findings)
+    others = tuple(judge_sizes(infrastructure_sizes(resources_of(read)), sets, findings))
+    return Examined(problems=tuple(sorted((*findings.sorted(), *unread))), others=others)
 
 
 def _unreadable(fault: Problem) -> Problem:

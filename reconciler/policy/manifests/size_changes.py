@@ -6,6 +6,8 @@ import msgspec
 
 from reconciler.policy.documents import PolicySet
 from reconciler.policy.manifests.declared_sizes import manifest_problems, parent_sizes
+from reconciler.policy.manifests.infrastructure_sizes import infrastructure_sizes
+from reconciler.policy.manifests.infrastructure_tools import HCL_ENDINGS, ReadManifest, read_manifest, resources_of
 from reconciler.policy.manifests.manifest_object import (
     ManifestObject,
     entry_of,
@@ -15,9 +17,8 @@ from reconciler.policy.manifests.manifest_object import (
     text_of,
     topology_entries,
 )
-from reconciler.policy.platform_parts import manifests_by_group, platform_manifests, workers_field
-from reconciler.policy.problems.findings import Findings, Problem, Source
-from reconciler.policy.reading.yaml_text import compose_documents, read_source
+from reconciler.policy.platform_parts import manifests_by_group, platform_declarations, platform_manifests, workers_field
+from reconciler.policy.problems.findings import Findings, Problem
 from reconciler.policy.yaml_nodes import Node, Place, spot_of, spot_of_entry
 
 _UNREADABLE = "ManifestUnreadable"
@@ -95,10 +96,16 @@ def _change(
 
 
 def _concerned(files: Mapping[str, bytes], group: str) -> dict[str, bytes]:
-    """Files that name an API group of which objects declare sizes: reading YAML takes long."""
+    """Files that name an API group or a type of which objects declare sizes: reading YAML takes long. Of Terraform's, all: one
+    names what another has."""
     parents = {parent.group for platform in platform_manifests() for parent in platform.parents}
-    names = [name.encode() for name in (*manifests_by_group(group), *parents)]
-    return {path: data for path, data in files.items() if any(name in data for name in names)}
+    types = {one.type.partition(".")[2] or one.type for platform in platform_declarations() for one in platform.types if one.type}
+    names = [name.encode() for name in (*manifests_by_group(group), *parents, *types)]
+    return {
+        path: data
+        for path, data in files.items()
+        if path.removesuffix(".json").endswith(HCL_ENDINGS) or any(name in data for name in names)
+    }
 
 
 def _problems(files: Mapping[str, bytes], sets: tuple[PolicySet, ...], group: str) -> dict[Place, Problem]:
@@ -109,11 +116,14 @@ def _problems(files: Mapping[str, bytes], sets: tuple[PolicySet, ...], group: st
 def _declared(files: Mapping[str, bytes], group: str) -> _Declared:
     declared = _Declared(sizes={}, named={})
     platforms = manifests_by_group(group)
+    read: list[ReadManifest] = []
     for path in sorted(files):
-        findings = Findings()
-        decoded = read_source(path, files[path], findings)
-        for document in compose_documents(*decoded, findings) if decoded is not None else ():
-            source = decoded[0] if decoded is not None else Source.of(path, "")
+        manifest_file = read_manifest(path, files[path], Findings())
+        if manifest_file is None:
+            continue
+        read.append(manifest_file)
+        source = manifest_file.source
+        for document in manifest_file.documents:
             for item in manifest_objects(document, source, platforms):
                 if not _captured(item):
                     _of_object(item, declared)
@@ -124,6 +134,10 @@ def _declared(files: Mapping[str, bytes], group: str) -> _Declared:
                 place = source.place(size.spot)
                 declared.sizes[holder, one.path] = _Size(what, shown(one.value), place)
                 declared.named.setdefault(holder, (what, place))
+    for written in infrastructure_sizes(resources_of(read)):
+        if written.value:
+            holder = _Holder(written.tool, written.what)
+            declared.sizes[holder, written.path] = _Size(written.what, written.value, written.place)
     return declared
 
 

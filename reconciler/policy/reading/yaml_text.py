@@ -121,9 +121,12 @@ def read_source(path: str, data: bytes, findings: Findings) -> tuple[Source, str
     return None if forbidden else (source, text)
 
 
-def compose_documents(source: Source, text: str, findings: Findings, *, loader: Loader = LOADER) -> list[Node]:
-    """The documents of one text, empty ones left out. After a fault the documents before it are still returned."""
-    composer = _Composer(source, findings)
+def compose_documents(
+    source: Source, text: str, findings: Findings, *, loader: Loader = LOADER, tags: bool = False
+) -> list[Node]:
+    """The documents of one text, empty ones left out. After a fault the documents before it are still returned. `tags`: a value
+    with a tag is a mapping from the tag's name to it, as CloudFormation reads `!Ref X`."""
+    composer = _Composer(source, findings, tags=tags)
     try:
         composer.read(text, loader)
     except yaml.YAMLError as error:
@@ -135,20 +138,42 @@ def compose_documents(source: Source, text: str, findings: Findings, *, loader: 
 class _Composer(YamlReader[Node]):
     """Events -> nodes; faults are findings."""
 
-    def __init__(self, source: Source, findings: Findings) -> None:
+    def __init__(self, source: Source, findings: Findings, *, tags: bool) -> None:
         super().__init__(BOUNDS)
         self.complete: list[Node] = []
+        self._tags = tags
         self._source = source
         self._findings = findings
 
     def scalar(self, event: yaml.ScalarEvent, *, plain: bool, key: bool) -> Node:
-        return Scalar(event.value, plain, *place_of(event.start_mark), *place_of(event.end_mark))
+        return self._tagged(event, Scalar(event.value, plain, *place_of(event.start_mark), *place_of(event.end_mark)))
 
     def collection(self, opened: Opened[Node], event: yaml.CollectionEndEvent) -> Node:
         marks = (*place_of(opened.event.start_mark), *place_of(event.end_mark))
         if opened.mapping:
-            return Mapping(tuple(zip(opened.items[::2], opened.items[1::2], strict=True)), *marks)
-        return Sequence(tuple(opened.items), *marks)
+            return self._tagged(opened.event, Mapping(tuple(zip(opened.items[::2], opened.items[1::2], strict=True)), *marks))
+        return self._tagged(opened.event, Sequence(tuple(opened.items), *marks))
+
+    def _tagged(self, event: yaml.ScalarEvent | yaml.CollectionStartEvent, node: Node) -> Node:
+        if not self._tags or event.tag is None or not event.tag[1:] or event.tag.startswith("tag:"):
+            return node
+        ends = (node.line, node.column, node.end_line, node.end_column)
+        return Mapping(
+            (
+                (
+                    Scalar(
+                        event.tag.lstrip("!"),
+                        plain=False,
+                        line=node.line,
+                        column=node.column,
+                        end_line=node.line,
+                        end_column=node.column,
+                    ),
+                    node,
+                ),
+            ),
+            *ends,
+        )
 
     def document(self, value: Node) -> None:
         if not is_null(value):

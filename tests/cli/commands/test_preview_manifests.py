@@ -176,3 +176,34 @@ def test_a_policy_that_newly_claims_a_declared_size(tmp_path: Path) -> None:
     done = CliRunner().invoke(cli, [*words, "--now", NOW, "-o", "json"], prog_name="reconciler", standalone_mode=False)
     (size,) = json.loads(done.stdout)["sizes"]
     assert (size["after"], size["problem"]["code"]) == ("9", "ReplicasInManifest")
+
+
+def test_a_change_of_terraform_names_the_size_at_its_line(tmp_path: Path) -> None:
+    """The name is in a file of the same directory that does not change."""
+    policy = """\
+apiVersion: reconciler.dev/v1alpha1
+kind: NodeGroup
+metadata: {name: workers, namespace: reconciler}
+spec:
+  policyRef: {name: prod}
+  target: {aws: {autoScalingGroup: workers-a, region: eu-central-1}}
+  size: {min: 1, max: 9}
+"""
+    group = 'resource "aws_autoscaling_group" "workers" {\n  name = local.name\n  desired_capacity = SIZE\n}\n'
+    repository = GitRepo(tmp_path / "repo")
+    other = {"infra/locals.tf": 'locals { name = "workers-a" }\n', "infra/main.tf": group.replace("SIZE", "2")}
+    repository.commit({**BASE, "policies/workers.yaml": policy, **other}, "before")
+    repository.git("branch", "before")
+    repository.commit({"infra/main.tf": group.replace("SIZE", "5")}, "after")
+    cluster = write_cluster(tmp_path / "cluster")
+    words = ["preview", "--repo", str(repository.root), "--base", "before", "--cluster", str(cluster), "--now", NOW, "-o", "json"]
+    result = CliRunner().invoke(cli, words, prog_name="reconciler", standalone_mode=False)
+    assert result.exception is None, result.output
+    (size,) = json.loads(result.stdout)["sizes"]
+    assert (size["before"], size["after"], size["path"]) == ("2", "5", "desired_capacity")
+    assert (size["problem"]["file"], size["problem"]["line"], size["problem"]["code"]) == (
+        "infra/main.tf",
+        3,
+        "ReplicasInManifest",
+    )
+    assert "NodeGroup workers" in size["problem"]["message"]
