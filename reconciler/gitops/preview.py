@@ -1,5 +1,7 @@
 """Two policies against one cluster: what the second changes, now and in steady state."""
 
+from decimal import Decimal
+
 import msgspec
 
 from reconciler.cluster.target import TargetFacts, TargetRef
@@ -7,11 +9,13 @@ from reconciler.cluster.world import World
 from reconciler.decisions.decide import decide_ahead
 from reconciler.decisions.groups.effective_groups import effective_groups, effective_view, named_targets
 from reconciler.decisions.limits import LimitLedger
+from reconciler.decisions.lints.cluster import findings_of
 from reconciler.decisions.memory import Memory
 from reconciler.decisions.work import Work
 from reconciler.plan.comparison import compare_plans
+from reconciler.plan.finding import Finding
 from reconciler.plan.picture import Pictures, picture
-from reconciler.plan.preview import LaterEffect, LimitSpent, Preview, PreviewSide
+from reconciler.plan.preview import LaterEffect, LimitSpent, Preview, PreviewSide, WeekCost
 from reconciler.plan.what_if import WhatIf
 from reconciler.policy.comparison import compare_policies
 from reconciler.policy.documents import Mode, NodeGroupPolicy, PolicySet, TargetAnnotations
@@ -21,6 +25,7 @@ from reconciler.policy.windows import next_opening
 from reconciler.simulation.settled import Rest, come_to_rest
 from reconciler.simulation.what_if.decided import what_if
 from reconciler.simulation.what_if.standard import standard_situations
+from reconciler.simulation.what_if.week import per_hour_in_week
 from reconciler.values.instant import instant_text
 from reconciler.values.money import PRICE_HOURS, price_text
 
@@ -73,6 +78,8 @@ def compare(
         spent_after=_spent(after, after_policy, now_seconds),
         later=_later((today, before_policy), (taken_over, after_policy), now_seconds, work_budget),
         untouched=tuple(line.name for line in after.plan.groups if line.name in earlier and line.name not in differing),
+        week=_week((today, before_policy, before), (taken_over, after_policy, after), now_seconds, work_budget),
+        findings=_new_findings((world, before_policy), (taken_over, after_policy), now_seconds, work_budget),
         unwritten=tuple(line.name for line in after.plan.groups if line.target in targets and line.name in written),
         warnings=warnings,
         pictures=_pictures(world, after, before) if pictured else None,
@@ -102,6 +109,40 @@ def alone(
         base_problems=base_problems, spent_after=_spent(rest, policy, now_seconds),
         pictures=_pictures(world, rest, None) if pictured else None,
     )  # fmt: skip
+
+
+def _week(
+    before: tuple[World, PolicySet, Rest], after: tuple[World, PolicySet, Rest], now_seconds: int, work_budget: int
+) -> WeekCost | None:
+    """None if both policies have the same windows, whose hours then do not matter to the difference of now."""
+    windows = [
+        tuple(window for group in effective_groups(world, policy, now_seconds) for window in group.windows)
+        if _names_times(policy) else ()
+        for world, policy, _ in (before, after)
+    ]  # fmt: skip
+    if windows[0] == windows[1]:
+        return None
+    means = []
+    for (world, policy, rest), mine in zip((before, after), windows, strict=True):
+
+        def per_hour(instant: int, world: World = world, policy: PolicySet = policy, rest: Rest = rest) -> Decimal | None:
+            if instant != now_seconds:
+                rest, _ = _decided(world, policy, Memory(), instant, work_budget)
+            price = rest.plan.cost.settled_per_hour
+            return None if price is None else Decimal(price)
+
+        mean = per_hour_in_week(mine, now_seconds, per_hour)
+        means.append(None if mean is None else str(mean))
+    return WeekCost(before=means[0], after=means[1]) if any(means) else None
+
+
+def _new_findings(
+    before: tuple[World, PolicySet], after: tuple[World, PolicySet], now_seconds: int, work_budget: int
+) -> tuple[Finding, ...]:
+    """What `doctor` finds under the second policy: other codes or objects than under the first one."""
+    sides = [findings_of(world, policy, Memory(), now_seconds, work_budget) for world, policy in (before, after)]
+    known = {(one.code, one.object) for one in sides[0]}
+    return tuple(one for one in sides[1] if (one.code, one.object) not in known)
 
 
 def _what_if(

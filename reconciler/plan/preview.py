@@ -6,6 +6,7 @@ from decimal import Decimal
 import msgspec
 
 from reconciler.plan.comparison import Impact, PlanComparison
+from reconciler.plan.finding import Finding
 from reconciler.plan.picture import Pictures
 from reconciler.plan.plan import Plan
 from reconciler.plan.policy_tests import PolicyTestRun
@@ -49,6 +50,14 @@ class LaterEffect(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     impact_after: Impact
 
 
+class WeekCost(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """What all groups cost per hour under both policies, as decimal strings. It is the mean of a week in which windows open and
+    close, with the demand of now. None for a policy whose windows do not turn within the week."""
+
+    before: str | None
+    after: str | None
+
+
 class LimitSpent(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """What the nodes of a steady state cost, of a spending limit. `resource` is `pricePerHour` or `pricePerMonth`; both amounts
     are decimal strings in `currency`."""
@@ -76,6 +85,8 @@ class Preview(msgspec.Struct, frozen=True, kw_only=True):
     `unwritten` are groups that main writes and this PR only observes. `elsewhere` are clusters of other documents that differ.
     `snapshot` is None for a live cluster. `tests` are the policy tests of the head, None if it has none.
     `what_if` is what both do in other situations, None if that was not asked or the policies are equal.
+    `week` is None if no window turns, or if that was not computed.
+    `findings` are what `doctor` finds under this PR and not under main.
     """
 
     base: PreviewSide
@@ -101,6 +112,8 @@ class Preview(msgspec.Struct, frozen=True, kw_only=True):
     snapshot: SnapshotSeen | None = None
     tests: PolicyTestRun | None = None
     what_if: WhatIf | None = None
+    findings: tuple[Finding, ...] = ()
+    week: WeekCost | None = None
 
     @property
     def changed(self) -> bool:
@@ -136,6 +149,10 @@ class Preview(msgspec.Struct, frozen=True, kw_only=True):
         if self.tests is not None:
             verdicts = [(one.file, one.suite, one.name, one.verdict) for one in self.tests.results]
             covered = (*covered, verdicts, self.tests.not_run, self.tests.lost)
+        if self.week is not None:
+            covered = (*covered, self.week)
+        if self.findings:
+            covered = (*covered, self.findings)
         if self.what_if is not None:
             covered = (*covered, self.what_if)
         if self.snapshot is not None and self.snapshot.changed:

@@ -4,10 +4,10 @@ import pytest
 
 from reconciler.cluster.target import TargetRef
 from reconciler.cluster.values.selection import label_pairs
-from reconciler.decisions.lints.finding import Finding
 from reconciler.decisions.memory import Memory
 from reconciler.decisions.view import View
 from reconciler.decisions.work import Work
+from reconciler.plan.finding import Finding
 from reconciler.platforms.crusoe.kinds import NODE_POOL
 from reconciler.platforms.crusoe.lints import LINTS
 from reconciler.platforms.crusoe.rules import RULES, takes

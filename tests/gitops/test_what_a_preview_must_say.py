@@ -108,6 +108,24 @@ def test_the_order_of_tiers(changed: Changed, capsys: pytest.CaptureFixture[str]
         assert [problem["code"] for problem in plan["problems"]] == ["WhatIf"]
 
 
+def test_what_doctor_finds_under_this_pr_alone(changed: Changed) -> None:
+    """A template that is smaller than the nodes: the plan says nothing of it."""
+    found = changed(("on-demand.yaml", "capacity: {cpu: 8, memory: 32Gi", "capacity: {cpu: 4, memory: 16Gi"))
+    assert sentences(found, "warning")["NewFindings"].startswith(
+        "NodeGroup big: 3 nodes have a size that differs from the template: cpu 4 and 8."
+    )
+    assert [one["data"]["finding"] for one in found["consequences"] if one["code"] == "NewFindings"] == ["LargerThanTemplate"]
+
+
+def test_a_window_costs_what_its_hours_cost(changed: Changed) -> None:
+    """Open, it saves 0.749 an hour, which is 546.77 in 730 hours. It is open for 8 of 24 hours: a third, 182.26."""
+    window = "windows: [{name: night, schedule: 0 22 * * *, timeZone: Europe/Berlin, duration: 8h, size: {max: 3}}]"
+    found = changed(("on-demand.yaml", "size: {min: 2, max: 10}\n", f"size: {{min: 2, max: 10}}\n  {window}\n"))
+    assert found["headline"].startswith("In window night: 4 more pods have nowhere to run; auto 9 -> 3 nodes")
+    (cost,) = (one for one in found["figures"] if one["code"] == "CostPerMonth")
+    assert cost["change"] == "-182.26"
+
+
 NOW = "No difference with the pods of now. This changes "
 
 

@@ -7,10 +7,10 @@ from reconciler.cluster.pods.pod import AffinityTerm
 from reconciler.cluster.world import World
 from reconciler.decisions.decide import decide
 from reconciler.decisions.lints.cluster import findings
-from reconciler.decisions.lints.finding import Finding
 from reconciler.decisions.memory import BackoffState, Memory
 from reconciler.decisions.view import View
 from reconciler.decisions.work import Work
+from reconciler.plan.finding import Finding
 from reconciler.platforms.aws.facts import group as autoscalinggroup
 from reconciler.platforms.aws.facts import wire
 from reconciler.policy.documents import Budget, Limit, NodeGroup, Template

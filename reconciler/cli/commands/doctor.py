@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from reconciler.cli.inputs.live_inputs import LiveInputs
     from reconciler.cli.inputs.plan_inputs import PlanInputs
     from reconciler.control.preflight import RunMode
-    from reconciler.decisions.lints.finding import Finding
+    from reconciler.plan.finding import Finding
     from reconciler.providers.live_platforms import Check
 
 
@@ -152,17 +152,11 @@ def _connected(choice: "ConnectionChoice", credentials: "tuple[Check, ...]") -> 
 
 
 def _findings(inputs: "PlanInputs", work_budget: int | None) -> "tuple[Finding, ...]":
-    from reconciler.cluster.defects import judged
     from reconciler.decisions.decide import DEFAULT_WORK_BUDGET
-    from reconciler.decisions.lints.cluster import findings
-    from reconciler.decisions.view import View
-    from reconciler.decisions.work import Work
+    from reconciler.decisions.lints.cluster import findings_of
 
     steps = DEFAULT_WORK_BUDGET if work_budget is None else work_budget
-    return judged(
-        inputs.world,
-        lambda world: findings(View.of(world, inputs.policy, inputs.memory, inputs.now_seconds, Work(steps))),
-    )
+    return findings_of(inputs.world, inputs.policy, inputs.memory, inputs.now_seconds, steps)
 
 
 def _checks(live: "LiveInputs", inputs: "PlanInputs", mode: str | None, namespace: str | None) -> "tuple[Check, ...]":

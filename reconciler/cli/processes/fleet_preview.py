@@ -160,6 +160,8 @@ def _judged(
     known = earlier_set(earlier, later, policy)
     if known is not None and known.digest == policy.digest and known.policy.name == policy.policy.name:
         return ClusterOutcome(cluster=cluster, state=ClusterState.SAME)
-    preview = made_preview(as_in_fleet(world), now_seconds, earlier, later, policy, asked.name, asked.work_budget, pictured=False)
+    preview = made_preview(
+        as_in_fleet(world), now_seconds, earlier, later, policy, asked.name, asked.work_budget, pictured=False, with_what_if=False
+    )
     state = ClusterState.CHANGES if preview.changed else ClusterState.SAME
     return ClusterOutcome(cluster=cluster, state=state, preview=preview if preview.changed else None)

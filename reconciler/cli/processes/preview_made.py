@@ -58,7 +58,7 @@ def made_preview(
     work_budget: int,
     *,
     pictured: bool,
-    with_what_if: bool = False,
+    with_what_if: bool = True,
 ) -> "Preview":
     """Both decided on one cluster; the head alone where the base has no such policy."""
     import msgspec

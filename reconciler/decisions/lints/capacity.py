@@ -8,9 +8,9 @@ from reconciler.cluster.values.resources import Resources
 from reconciler.decisions.groups.group import EffectiveGroup, size_difference
 from reconciler.decisions.groups.new_node import ACCELERATOR_LABELS
 from reconciler.decisions.limits import NODES, Refusal, amount_of
-from reconciler.decisions.lints.finding import Finding
 from reconciler.decisions.reasons.sizes import LimitReached, PlatformBound, RoomTaken, SpendingLimitReached
 from reconciler.decisions.view import View
+from reconciler.plan.finding import Finding
 from reconciler.plan.plan import NodeState
 from reconciler.policy.documents import Limit
 from reconciler.policy.values.label_selector import selector_matches

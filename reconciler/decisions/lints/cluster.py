@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 import msgspec
 
+from reconciler.cluster.defects import judged
 from reconciler.cluster.nodes.node import ZONE_LABEL, NodeShape
 from reconciler.cluster.platform_reading import target_kinds
 from reconciler.cluster.target import TargetFacts
@@ -20,12 +21,16 @@ from reconciler.decisions.groups.group import EffectiveGroup, difference, ignore
 from reconciler.decisions.groups.new_node import ACCELERATOR_LABELS, accelerator_label
 from reconciler.decisions.lints.capacity import capacity_findings
 from reconciler.decisions.lints.cross_check import cross_check_findings
-from reconciler.decisions.lints.finding import Finding, platform_lints
+from reconciler.decisions.lints.finding import platform_lints
+from reconciler.decisions.memory import Memory
 from reconciler.decisions.ownership.handover import to_us
 from reconciler.decisions.removal.drain import DisruptionLedger
 from reconciler.decisions.removal.utilization import has_gpu
 from reconciler.decisions.view import View
+from reconciler.decisions.work import Work
+from reconciler.plan.finding import Finding
 from reconciler.plan.plan import OwnerState
+from reconciler.policy.documents import PolicySet
 from reconciler.values.plural import count_text
 from reconciler.values.whole_number import whole_number
 
@@ -97,6 +102,11 @@ def _below_another_target(facts: TargetFacts) -> bool:
 
 
 MOST_GROUPS, FEW_NODES = 20, 2
+
+
+def findings_of(world: World, policy: PolicySet, memory: Memory, now_seconds: int, work_budget: int) -> tuple[Finding, ...]:
+    """What `doctor` finds of a policy in a cluster at an instant (Unix time)."""
+    return judged(world, lambda one: findings(View.of(one, policy, memory, now_seconds, Work(work_budget))))
 
 
 def findings(view: View) -> tuple[Finding, ...]:

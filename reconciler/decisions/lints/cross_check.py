@@ -7,8 +7,8 @@ from reconciler.cluster.pods.pod import PodShape, Toleration
 from reconciler.cluster.values.resources import Resources
 from reconciler.decisions.demand.refutations import Refutations
 from reconciler.decisions.draft import Draft, GroupDraft
-from reconciler.decisions.lints.finding import Finding
 from reconciler.decisions.view import View
+from reconciler.plan.finding import Finding
 
 _OF_PROBES = "reconciler.dev"
 

@@ -1,4 +1,4 @@
-"""One thing that is worth fixing."""
+"""What `doctor` asks of a platform besides what holds for all of them."""
 
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -7,19 +7,7 @@ import msgspec
 
 from reconciler import registered_platforms
 from reconciler.decisions.view import View
-
-
-class Finding(msgspec.Struct, frozen=True, order=True, kw_only=True, rename="camel"):
-    """`object` is `Kind name`; `advice` says what to do. `nodes` are those of the object that it is about, where not all are."""
-
-    code: str
-    object: str
-    message: str
-    advice: str
-    nodes: tuple[str, ...] = ()
-
-
-# What `doctor` asks of a platform besides what holds for all of them.
+from reconciler.plan.finding import Finding
 
 
 class PlatformLints(msgspec.Struct, frozen=True, kw_only=True):

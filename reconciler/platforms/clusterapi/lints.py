@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from reconciler.cluster.target import TargetFacts
 from reconciler.cluster.targets.capacity import KEYS
 from reconciler.cluster.world import World
-from reconciler.decisions.lints.finding import Finding, PlatformLints
+from reconciler.decisions.lints.finding import PlatformLints
 from reconciler.decisions.view import View
+from reconciler.plan.finding import Finding
 from reconciler.platforms.clusterapi.kinds import MACHINE_DEPLOYMENT
 
 

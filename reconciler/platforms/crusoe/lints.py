@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator
 
-from reconciler.decisions.lints.finding import Finding, PlatformLints
+from reconciler.decisions.lints.finding import PlatformLints
 from reconciler.decisions.view import View
+from reconciler.plan.finding import Finding
 from reconciler.platforms.crusoe.kinds import NODE_POOL
 
 AUTOSCALER_NAMESPACE = "crusoe-system"

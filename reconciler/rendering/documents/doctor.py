@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from reconciler.decisions.lints.finding import Finding
+from reconciler.plan.finding import Finding
 
 FORMAT_VERSION = "1.0"
 

@@ -4,10 +4,10 @@ import pytest
 
 from reconciler.cluster.target import FieldOwner, TargetTemplate
 from reconciler.decisions.lints.cluster import findings
-from reconciler.decisions.lints.finding import Finding
 from reconciler.decisions.memory import Memory
 from reconciler.decisions.view import View
 from reconciler.decisions.work import Work
+from reconciler.plan.finding import Finding
 from reconciler.policy.documents import TaintSpec, Template
 from tests.builders import NOW, ClusterBuilder, amounts, node_group, policy
 from tests.decisions.deciding import plan_of, pod

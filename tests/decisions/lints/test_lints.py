@@ -5,10 +5,10 @@ import msgspec
 from reconciler.cluster.pods.pod import VolumeUse
 from reconciler.cluster.target import FieldOwner, OwnerEvidence
 from reconciler.decisions.lints.cluster import findings
-from reconciler.decisions.lints.finding import Finding
 from reconciler.decisions.memory import Memory
 from reconciler.decisions.view import View
 from reconciler.decisions.work import Work
+from reconciler.plan.finding import Finding
 from reconciler.policy.documents import NodeGroup, Template
 from reconciler.rendering.documents.doctor import DoctorDocument
 from reconciler.rendering.printers.text.doctor import doctor_text

@@ -9,10 +9,10 @@ from reconciler.cluster.snapshots.snapshot import read_snapshot
 from reconciler.cluster.target import Caution, TargetFacts, TargetRef
 from reconciler.cluster.world import World
 from reconciler.decisions.lints.cluster import setup_findings
-from reconciler.decisions.lints.finding import Finding
 from reconciler.decisions.memory import Memory
 from reconciler.decisions.view import View
 from reconciler.decisions.work import Work
+from reconciler.plan.finding import Finding
 from reconciler.policy.documents import TargetSpec
 from tests.policies import node_group, policy
 

@@ -6,11 +6,11 @@ import pytest
 
 from reconciler.cluster.target import TargetRef
 from reconciler.cluster.values.selection import label_pairs
-from reconciler.decisions.lints.finding import Finding
 from reconciler.decisions.memory import Memory
 from reconciler.decisions.view import View
 from reconciler.decisions.work import Work
 from reconciler.kube.connection.api import ApiError
+from reconciler.plan.finding import Finding
 from reconciler.platforms.clusterapi.kinds import MACHINE_POOL
 from reconciler.platforms.clusterapi.lints import LINTS
 from reconciler.platforms.clusterapi.manifests import MANIFESTS

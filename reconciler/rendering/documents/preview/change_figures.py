@@ -9,7 +9,7 @@ import msgspec
 from reconciler.plan.comparison import Impact, Pair, PlanComparison
 from reconciler.plan.money import money_text
 from reconciler.plan.plan import Cost, GroupLine, withdrawn_requests
-from reconciler.plan.preview import LimitSpent, Preview
+from reconciler.plan.preview import LimitSpent, Preview, WeekCost
 from reconciler.rendering.documents.blocks import Foreign
 from reconciler.rendering.words.wording import settled_size
 from reconciler.values.money import HOURS_PER_MONTH
@@ -98,7 +98,7 @@ def change_figures(preview: Preview) -> tuple[ChangeFigure, ...]:
         _counted(PODS, len(before.waiting), len(after.waiting)),
         _counted(EVICTIONS, len(before.evicted_settled), len(after.evicted_settled)),
     ]
-    if (cost := _cost(comparison)) is not None:
+    if (cost := _cost(comparison, preview.week)) is not None:
         rows.append(cost)
     return tuple(rows)
 
@@ -154,11 +154,23 @@ def _side(pairs: Sequence[Pair[GroupLine]], at: int) -> Iterator[GroupLine]:
             yield line
 
 
-def _cost(comparison: PlanComparison) -> ChangeFigure | None:
-    """What the same nodes cost that are counted: those of groups that come or leave as well, at their price."""
+def _cost(comparison: PlanComparison, week: WeekCost | None) -> ChangeFigure | None:
+    """What the same nodes cost that are counted: those of groups that come or leave as well, at their price. Where windows turn,
+    the groups of the policy cost what they do in the mean of a week."""
     no_nodes = requests_taken_back(comparison)
-    today = _per_month(comparison.cost_before, coming(comparison), _side(comparison.groups, 0), no_nodes[0])
-    after = _per_month(comparison.cost_after, leaving(comparison), _side(comparison.groups, 1), no_nodes[1])
+    earlier, later = (None, None) if week is None else (week.before, week.after)
+    today = _per_month(
+        _in_week(comparison.cost_before, earlier),
+        coming(comparison),
+        _side(comparison.groups, 0),
+        no_nodes[0],
+    )
+    after = _per_month(
+        _in_week(comparison.cost_after, later),
+        leaving(comparison),
+        _side(comparison.groups, 1),
+        no_nodes[1],
+    )
     if today is None and after is None:
         return None
     alike = comparison.cost_before.currency == comparison.cost_after.currency
@@ -172,6 +184,10 @@ def _cost(comparison: PlanComparison) -> ChangeFigure | None:
         today_currency=comparison.cost_before.currency,
         currency=comparison.cost_after.currency,
     )
+
+
+def _in_week(cost: Cost, per_hour: str | None) -> Cost:
+    return cost if per_hour is None else msgspec.structs.replace(cost, settled_per_hour=per_hour)
 
 
 def _per_month(cost: Cost, kept: Sequence[GroupLine], groups: Iterable[GroupLine], no_nodes: Mapping[str, int]) -> Decimal | None:

@@ -164,8 +164,9 @@ def _figures(preview: Preview, compared: PlanComparison) -> tree.Table:
     rows = (*((figure.name, *figure.cells()) for figure in shown_figures(preview)), *limit_rows(preview))
     columns = (tree.Column(heading=""), *(tree.Column(heading=name, right=True) for name in (MAIN, THIS_PR, "change")))
     unpriced = preview.plan.cost.unpriced_groups
-    note = f"{count(len(unpriced), 'group')} without a price not counted." if unpriced else ""
-    return tree.Table(columns=columns, rows=rows, caption=steady_states(compared), note=note)
+    notes = [f"{count(len(unpriced), 'group')} without a price not counted."] if unpriced else []
+    notes += ["The cost is the mean of a week with its windows."] if preview.week is not None else []
+    return tree.Table(columns=columns, rows=rows, caption=steady_states(compared), note=" ".join(notes))
 
 
 def _sections(preview: Preview, compared: PlanComparison, fold: Fold) -> Iterator[tree.Section]:

@@ -49,7 +49,21 @@ def headline(preview: Preview) -> Sentence:
         parts = [price]
     elif parts and not cautions and _nothing_moves(preview):
         parts.append([_in_other_situations(preview) or ("no decision changes",)])
-    return capitalized(_fitting(parts)) if parts else _without_effect(preview)
+    return capitalized(_fitting(_in_window(preview, parts))) if parts else _without_effect(preview)
+
+
+def _in_window(preview: Preview, parts: list[list[Sentence]]) -> list[list[Sentence]]:
+    """The parts, of which the first begins `in window night`, if such a window is open now under one policy alone."""
+    sides: list[set[str]] = [set(), set()]
+    for pair in () if preview.comparison is None else preview.comparison.groups:
+        for names, line in zip(sides, (pair.before, pair.after), strict=True):
+            reasons = () if line is None else line.reasons
+            names |= {str(one.data["window"]) for one in reasons if one.code == "WindowOpen" and "window" in one.data}
+    differing = sorted(sides[0] ^ sides[1])
+    if len(differing) != 1:
+        return parts
+    where = "in window " if differing[0] in sides[1] else "without window "
+    return [[(where, Foreign(differing[0]), ": ", *words) for words in parts[0]], *parts[1:]]
 
 
 def _fitting(parts: Sequence[Sequence[Sentence]]) -> Sentence:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from reconciler.decisions.lints.finding import Finding
+from reconciler.plan.finding import Finding
 from reconciler.rendering.documents.doctor import DoctorDocument
 from reconciler.rendering.printers.lines import paragraph
 from reconciler.rendering.words.fold import EVERYTHING, Fold

@@ -13,6 +13,7 @@ from reconciler.rendering.documents.preview.consequences.consequence import Code
 from reconciler.rendering.documents.preview.consequences.groups import group_changes, target_missing, template_differs
 from reconciler.rendering.documents.preview.consequences.judged import (
     declared_sizes,
+    new_findings,
     new_problems,
     other_clusters,
     policy_warnings,
@@ -48,6 +49,7 @@ def consequences(preview: Preview) -> tuple[Consequence, ...]:
         *template_differs(comparison),
         *other_clusters(preview.elsewhere),
         *new_problems(comparison),
+        *new_findings(preview.findings, comparison),
         *tests_lost(preview.tests),
         *policy_warnings(preview.warnings),
         *declared_sizes(preview.sizes),

@@ -37,6 +37,7 @@ class Code(StrEnum):
     GROUPS_HELD = "GroupsHeld"
     NEW_PROBLEMS = "NewProblems"
     TEMPLATE_DIFFERS = "TemplateDiffers"
+    NEW_FINDINGS = "NewFindings"
     OTHER_CLUSTERS = "OtherClusters"
     TESTS_LOST = "TestsLost"
     POLICY_WARNINGS = "PolicyWarnings"

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from reconciler.plan.comparison import PlanComparison
+from reconciler.plan.finding import Finding
 from reconciler.plan.policy_tests import PolicyTestRun
 from reconciler.policy.manifests.size_changes import SizeChange
 from reconciler.policy.problems.findings import Problem
@@ -11,6 +12,7 @@ from reconciler.rendering.documents.preview.consequences.consequence import Code
 from reconciler.rendering.words.fold import NAMES_SHOWN
 from reconciler.rendering.words.wording import MAIN, count
 from reconciler.values.plural import verb_for
+from reconciler.values.two_sentences import two_sentences
 
 
 def other_clusters(clusters: Sequence[str]) -> Iterator[Consequence]:
@@ -42,6 +44,24 @@ def new_problems(comparison: PlanComparison) -> Iterator[Consequence]:
             short=count(len(new), "new problem"),
             data={"problems": len(new), "codes": tuple(sorted({problem.code for problem in new}))},
         )
+
+
+def new_findings(findings: Sequence[Finding], comparison: PlanComparison) -> Iterator[Consequence]:
+    """What `doctor` finds under this PR alone, without what the plan says of the same group under the same code."""
+    told = {
+        (reason.code, f"NodeGroup {pair.after.name}")
+        for pair in comparison.groups if pair.after is not None for reason in pair.after.reasons
+    }  # fmt: skip
+    for one in findings:
+        if (one.code, one.object) not in told:
+            yield Consequence(
+                grade=Grade.WARNING,
+                code=Code.NEW_FINDINGS,
+                sentence=(Foreign(one.object), ": ", *foreign_sentence(two_sentences(one.message, one.advice)), "."),
+                short="`doctor` warns of something new",
+                named=("`doctor` warns of ", Foreign(one.object)),
+                data={"finding": one.code, "object": one.object},
+            )
 
 
 def tests_lost(run: PolicyTestRun | None) -> Iterator[Consequence]:
