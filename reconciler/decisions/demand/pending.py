@@ -6,6 +6,7 @@ from itertools import chain
 
 import msgspec
 
+from reconciler.cluster.pods.pod import PodShape
 from reconciler.cluster.world import World
 from reconciler.decisions.demand.queue import Demand, Lot, Served
 from reconciler.decisions.demand.surplus import surplus
@@ -75,7 +76,7 @@ def never_placed(state: SchedulingState, rules: PodRules, number: int) -> tuple[
 
 def serving_order(world: World, shapes: Iterable[int]) -> list[int]:
     """Shapes of pods by priority, then large ones first (first-fit decreasing), then in canonical order."""
-    return sorted(shapes, key=lambda shape: (-world.pod_shapes[shape].priority, -_size(world, shape), shape))
+    return sorted(shapes, key=lambda shape: (-world.pod_shapes[shape].priority, -size_of(world.pod_shapes[shape]), shape))
 
 
 def _own_delays(world: World) -> Mapping[int, int]:
@@ -108,9 +109,9 @@ def _by_age(
     return young, old
 
 
-def _size(world: World, shape: int) -> int:
+def size_of(shape: PodShape) -> int:
     """Cpu and memory on one scale: 1 core weighs as much as 4 GiB, the common ratio of general-purpose machines."""
-    requests = world.pod_shapes[shape].requests
+    requests = shape.requests
     return requests.cpu_milli * (4 << 30) // 1000 + requests.memory_bytes
 
 

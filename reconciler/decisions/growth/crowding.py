@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from reconciler.decisions.demand.pending import size_of
 from reconciler.decisions.demand.queue import Demand
 from reconciler.decisions.draft import Draft, GroupDraft
 from reconciler.decisions.growth.filling import spread_keys
@@ -45,6 +46,35 @@ def _on_new_nodes(draft: Draft, group: GroupDraft) -> set[int]:
     return there.difference(group.daemons)
 
 
+def outnumbered(draft: Draft, left: Sequence[tuple[int, int]]) -> dict[int, int]:
+    """Shapes among `left` (shape, pods) with smaller pods than others of the same priority that are on new nodes.
+
+    Both could run there, and room for one of those others may be room for several of these. By shape: its size. None is younger:
+    kube-scheduler serves older pods first, so they would lose the room again.
+    """
+    choices = _Choices(draft)
+    grown = [(group.position, _on_new_nodes(draft, group)) for group in choices.groups if group.new_nodes] if left else []
+    smaller = {}
+    for shape, _ in left if grown else ():
+        pod = draft.state.pod_shape(shape)
+        if not draft.shares.spend(shape, draft.namespace(shape), len(choices.groups)):
+            continue
+        able = choices.of(shape)
+        rivals = frozenset[int]().union(*(there for position, there in grown if position in able)) - {shape}
+        if any(_is_smaller(draft, shape, other) for other in rivals if draft.state.pod_shape(other).priority == pod.priority):
+            smaller[shape] = size_of(pod)
+    return smaller
+
+
+def _is_smaller(draft: Draft, shape: int, other: int) -> bool:
+    ours, theirs = (draft.state.pod_shape(one).requests for one in (shape, other))
+    if not any(0 < ours.get(name) < amount for name, amount in theirs.items()):
+        return False
+    created = draft.world.pods.created_seconds
+    pods, others = (draft.waiting.get(one, ()) for one in (shape, other))
+    return max(map(created.__getitem__, pods), default=0) <= min(map(created.__getitem__, others), default=-1)
+
+
 class _Choices:
     """The groups, of those that may grow, whose next node would run a pod if no other pod mattered."""
 
@@ -71,7 +101,7 @@ class _Choices:
 
 
 def with_first(draft: Draft, demands: Iterable[Demand], first: Mapping[int, int]) -> tuple[Demand, ...]:
-    """The demands with those of `first` before others of the same priority, of these the ones with the fewest choices first."""
+    """The demands with those of `first` before others of the same priority, of these the ones with the smallest number first."""
     return tuple(
         sorted(
             demands,

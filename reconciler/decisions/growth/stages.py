@@ -26,7 +26,7 @@ from reconciler.decisions.demand.pending import DemandResult, pending_demand
 from reconciler.decisions.demand.queue import Queue
 from reconciler.decisions.draft import Draft
 from reconciler.decisions.growth.buffers import KeptRoom, keep_buffers
-from reconciler.decisions.growth.crowding import crowded_out, with_first
+from reconciler.decisions.growth.crowding import crowded_out, outnumbered, with_first
 from reconciler.decisions.growth.ending_nodes import make_room_before_ends
 from reconciler.decisions.growth.filling import Outrun, open_late, outrun
 from reconciler.decisions.growth.headroom import keep_headroom
@@ -151,18 +151,23 @@ def _with_lower(tried: Grown) -> frozenset[int]:
 
 
 def scarce_first(grow: Grow, order: Order) -> Grown:
-    """Grow. If pods are left because others took scarce nodes, grow again with those pods first. That counts if fewer pods are
-    left, and none of a higher priority more."""
-    tried = grow(order)
+    """Grow. If pods are left because others took scarce nodes, grow again with those pods first. Then do so for pods that are
+    smaller than others with a node. It counts if fewer pods are left, and none of a higher priority more."""
+    best = tried = grow(order)
     for _ in range(_MOST_TURNS):
         if tried.crowded_out.keys() <= order.first.keys():
             break
         order = msgspec.structs.replace(order, first={**order.first, **tried.crowded_out})
-        again = grow(order)
-        if again.cut_short or not _leaves_fewer(again, tried):
+        tried = grow(order)
+        if tried.cut_short or _leaves_fewer(best, tried):
             break
-        tried = again
-    return tried
+        # Where as many are left, others may have been crowded out instead.
+        best = tried if _leaves_fewer(tried, best) else best
+    smaller = outnumbered(best.draft, best.queue.waiting())
+    if smaller.keys() <= best.order.first.keys():
+        return best
+    tried = grow(msgspec.structs.replace(order, first={**best.order.first, **smaller}))
+    return tried if not tried.cut_short and _leaves_fewer(tried, best) else best
 
 
 def _leaves_fewer(one: Grown, other: Grown) -> bool:

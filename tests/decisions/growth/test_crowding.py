@@ -53,3 +53,18 @@ def test_pods_of_a_zone_come_before_those_that_run_anywhere(zonal: int) -> None:
     plan = plan_of(cluster.world(), rules)
     assert _waiting(plan) == set()
     assert {line.name: line.desired for line in plan.groups} == {"a": 3, "b": zonal}
+
+
+@pytest.mark.parametrize(
+    ("age_of_large", "priority", "waiting"),
+    [(60, 0, {"shop/large-1"}), (61, 0, {"shop/small-1", "shop/small-2"}), (60, 1, {"shop/small-1", "shop/small-2"})],
+)
+def test_two_small_pods_come_before_a_large_one(age_of_large: int, priority: int, waiting: set[str]) -> None:
+    """The only node has 4 cpu: room for a pod of 3 cpu or for two of 2 cpu, which are 60 s old. kube-scheduler serves an older
+    pod, or one of a higher priority, first. So they would lose the room again."""
+    cluster = ClusterBuilder()
+    cluster.group("only", nodes=0, cpu="4", memory="16Gi")
+    cluster.pods("large", 1, cpu="3", priority=priority, age=age_of_large)
+    cluster.pods("small", 2, cpu="2", age=60)
+    plan = plan_of(cluster.world(), policy(node_group("only", max=1)))
+    assert _waiting(plan) == waiting
