@@ -41,6 +41,7 @@ def main(arguments: Sequence[str]) -> int:
     print(f"seeds {first} to {seed - 1}: {sums['scale-ups']} scale-ups, {sums['nodes']} nodes, {sums['promises']} promised pods.")
     print(f"{sums['misses']} promises were broken, {sums['not told']} clusters were not carried out to the end.")
     print(f"In {sums['disordered']} of the scale-ups others were first: {sums['late']} pods came anew in the plan's order.")
+    print(f"Instead of {sums['outbid']} of them pods ran that had no place in the plan.")
     return 1 if sums["misses"] or sums["not told"] else 0
 
 
@@ -55,6 +56,7 @@ def _told(plane: ControlPlane, seed: int) -> Counter[str]:
                 "nodes": told.nodes,
                 "misses": len(told.broken),
                 "late": len(story.late),
+                "outbid": story.outbid,
                 "disordered": story.disordered,
             }
             lines = [

@@ -1,7 +1,8 @@
 """Carries plans out on a real control plane: the nodes that the facts say come, and kube-scheduler binds."""
 
 import time
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Container, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -11,7 +12,7 @@ import yaml
 from reconciler.control.capture import Clusters, capture
 from reconciler.kube.connection.transport import connect
 from tests.properties.carried_out import Carried, Story, faults
-from tests.properties.node_facts import NOW, Group, Node
+from tests.properties.node_facts import NOW, Group, Node, Pod
 from tests.properties.node_manifests import KINDS, platform_files
 from tests.testbed.control_plane import ControlPlane
 from tests.testbed.facts_cluster import FactsCluster
@@ -26,7 +27,8 @@ class ScaleUpStory(Story):
     kube-scheduler takes pods in an order and prefers nodes that no plan can know: a small pod may take the place of a large one.
     Then all pods come anew, first those that were promised a node, each to the nodes that the plan means. A promise is broken
     if that does not make them run. `late` are the pods that ran only so, with what kube-scheduler said before;
-    `disordered` counts the scale-ups with such pods.
+    `disordered` counts the scale-ups with such pods. `outbid` are those of `late` instead of which pods ran that had no place in
+    the plan. A promise is to any pod of a workload: nothing is lost if an equal pod runs instead.
     """
 
     def __init__(self, plane: ControlPlane, seed: int) -> None:
@@ -46,7 +48,7 @@ class ScaleUpStory(Story):
             pod.name += f"-{seed}"
         self.cluster = FactsCluster(plane, self.facts)
         self._api = connect(plane.kubeconfig, environment={})
-        self.scale_ups = self.disordered = 0
+        self.scale_ups = self.disordered = self.outbid = 0
         self.late: list[str] = []
 
     def before(self) -> None:
@@ -77,17 +79,22 @@ class ScaleUpStory(Story):
         self.cluster.start_all()
         if not self.cluster.until_bound({*wanted}, PATIENCE_SECONDS):
             self.cluster.settle()
-            if left := wanted.keys() - self.cluster.places().keys():
+            if left := lost(wanted, waiting, self.cluster.places()):
                 self.disordered += 1
-                self.late.extend(self._said(pod) for pod in sorted(left))
+                self.late.extend(self._said(pod) for pod in left)
+                self.outbid += min(len(left), sum(pod.partition("/")[2] in self.cluster.places() for pod in self.unplaced))
                 self.cluster.again(waiting, unmade, self._meant(groups, home))
                 self.promised = {name: group for name, group in self.promised.items() if name.partition("/")[2] not in wanted}
                 self.promised |= {f"shop/{wanted[pod].name}": group for pod, group in groups.items()}
                 self.cluster.until_bound({pod.name for pod in wanted.values()}, PATIENCE_SECONDS)
         self.cluster.settle()
         places = self.cluster.places()
-        for pod in sorted(pod.name for pod in wanted.values() if pod.name not in places):
+        by_name = {pod.name: pod for pod in wanted.values()}
+        broken = lost(by_name, waiting, places)
+        for pod in broken:
             self.broken(f"a promised pod does not run: {self._said(pod)}")
+        for pod in by_name.keys() - places.keys() - {*broken}:
+            self.promised.pop(f"shop/{pod}", None)
         bound = self.run(places)
         for group, node in {id(node): (group, node) for group, node in bound.values()}.values():
             # Zones that opened one after the other are no fault of a spread: kube-scheduler has judged it.
@@ -105,6 +112,20 @@ class ScaleUpStory(Story):
     def _said(self, pod: str) -> str:
         where = self.promised.get(f"shop/{pod}", "nodes that were there")
         return f"{pod} of {where}: {self.cluster.said(pod)}"
+
+
+def lost(wanted: Mapping[str, Pod], waiting: Iterable[Pod], places: Container[str]) -> list[str]:
+    """Of pods that are `wanted` to run (by name) those that do not, unless an equal pod that waited runs instead. The names are
+    sorted. `places` has the names of pods that run."""
+    running = Counter(id(pod.workload) for pod in waiting if pod.name in places)
+    missing = Counter(id(pod.workload) for pod in wanted.values()) - running
+    found = []
+    for name in sorted(wanted):
+        workload = id(wanted[name].workload)
+        if name not in places and missing[workload] > 0:
+            missing[workload] -= 1
+            found.append(name)
+    return found
 
 
 @contextmanager

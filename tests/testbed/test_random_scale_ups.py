@@ -8,11 +8,12 @@ from collections.abc import Iterator
 import pytest
 
 from reconciler.cluster.snapshots import daemon_pods
+from tests.properties.node_facts import Amount, Pod, Workload
 from tests.testbed import scale_up_story
 from tests.testbed.control_plane import ControlPlane, running_control_plane
 from tests.testbed.facts_cluster import prepare
 from tests.testbed.missing import not_run
-from tests.testbed.scale_up_story import told_story
+from tests.testbed.scale_up_story import lost, told_story
 from tests.testbed.toolchain import NotAvailableError
 
 SEEDS = (1, 4, 6)
@@ -41,6 +42,15 @@ def test_promised_pods_run_where_kube_scheduler_binds(plane: ControlPlane, seed:
         assert told.broken == []
         assert story.scale_ups
         assert told.promises
+
+
+def test_a_promise_is_kept_by_an_equal_pod() -> None:
+    """Two pods of `a` are wanted, and the third runs instead of one of them; `b` has no other pod."""
+    works = {name: Workload(name, Amount(100, 100)) for name in "ab"}
+    waiting = [Pod(name, works[name[0]]) for name in ("a-1", "a-2", "a-3", "b-1")]
+    wanted = {pod.name: pod for pod in waiting if pod.name != "a-3"}
+    assert lost(wanted, waiting, {"a-1", "a-3"}) == ["b-1"]
+    assert lost(wanted, waiting, {"a-3", "b-1"}) == ["a-1"]
 
 
 def test_a_broken_rule_is_seen(plane: ControlPlane, monkeypatch: pytest.MonkeyPatch) -> None:
