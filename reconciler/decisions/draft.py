@@ -359,7 +359,7 @@ class Draft:
         self.shares = Shares(self.work, namespaces, self._taken)
 
     def _taken(self) -> Iterable[tuple[str, int]]:
-        return ((self.namespace(shape), steps) for shape, steps in self.state.taken())
+        return [(self.namespace(shape), steps) for shape, steps in self.state.taken()]
 
     def namespace(self, shape: int) -> str:
         """Of all pods of a shape."""

@@ -339,6 +339,11 @@ class Filters:
         keys = self.topology.keys_about(shape)
         return None if HOSTNAME_LABEL in keys else keys
 
+    def refused_by_rules(self, shape: int, node: int) -> bool:
+        """Does spread or inter-pod affinity keep one more pod off the node?"""
+        rules = self.topology.of(shape)
+        return not (rules.empty or rules.allows(node))
+
     def enters(self, shape: int, node: int) -> bool:
         """Do taints, cordon, features and labels of the node let the pod in?"""
         self._ask(shape)

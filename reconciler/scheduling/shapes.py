@@ -1,7 +1,7 @@
 """The pod shapes of a scheduling state: what each requests as numbers, and what it demands of a node's labels and taints."""
 
 from array import array
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 import msgspec
 
@@ -52,7 +52,8 @@ class Effort:
 
     def add(self, steps: int) -> None:
         """So many steps more for the shape that asks."""
-        self.spend(self.asking, steps)
+        if steps:
+            self._steps[self.asking] = self._steps.get(self.asking, 0) + steps
 
     def spend(self, shape: int, steps: int) -> None:
         """So many steps for a shape, whoever asks."""
@@ -72,16 +73,15 @@ class Effort:
             steps = self._written[shape] = max(0, size - _FREE_BYTES) // BYTES_A_STEP
         return steps
 
-    def take(self) -> Iterator[tuple[int, int]]:
+    def take(self) -> Sequence[tuple[int, int]]:
         """(shape, steps) since the last time."""
         if not self._looks and not self._steps:
-            return
+            return ()
         looks, self._looks = self._looks, {}
         steps, self._steps = self._steps, {}
-        for shape, times in looks.items():
-            if shape >= 0 and self.written(shape):
-                yield shape, times * self.written(shape)
-        yield from ((shape, count) for shape, count in steps.items() if shape >= 0)
+        taken = [(shape, times * written) for shape, times in looks.items() if shape >= 0 and (written := self.written(shape))]
+        taken += [pair for pair in steps.items() if pair[0] >= 0]
+        return taken
 
 
 class Demand(msgspec.Struct, frozen=True):

@@ -2,7 +2,7 @@
 
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from reconciler.cluster.nodes.node import NodeShape
 from reconciler.cluster.pods.pod import PodShape, PodTraits
@@ -47,6 +47,7 @@ class SchedulingState:
         self._leaving: list[int] = []
         self._marks: list[tuple[int, int, int, int]] = []
         self._local: dict[int, bool] = {}
+        self._by_domains: dict[int, bool] = {}
         self._local_at = -1
 
     @property
@@ -71,7 +72,7 @@ class SchedulingState:
         """A pod shape by index: those of the World first, then added ones."""
         return self._shapes.shapes[shape]
 
-    def taken(self) -> Iterator[tuple[int, int]]:
+    def taken(self) -> Sequence[tuple[int, int]]:
         """(pod shape, steps) of all that was spent on questions since the last time."""
         return self._shapes.effort.take()
 
@@ -151,10 +152,7 @@ class SchedulingState:
     def node_local(self, shape: int) -> bool:
         """Whether the placement of pods of this shape concerns only their own node. Then no shape seen so far has a spread or
         affinity that concerns them, and they have no host name, host port or volume."""
-        if self._local_at != self._bindings.watchers.watching:
-            # A shape that is watched from now on was local so far.
-            self._local.clear()
-            self._local_at = self._bindings.watchers.watching
+        self._forget_what_was_local()
         local = self._local.get(shape)
         if local is None:
             value = self._shapes.shapes[shape]
@@ -165,6 +163,13 @@ class SchedulingState:
             # Where a rule came to watch shapes meanwhile, the next question forgets it.
             self._local[shape] = local
         return local
+
+    def _forget_what_was_local(self) -> None:
+        if self._local_at != self._bindings.watchers.watching:
+            # A shape that is watched from now on was local so far.
+            self._local.clear()
+            self._by_domains.clear()
+            self._local_at = self._bindings.watchers.watching
 
     def node_local_until(self, shapes: Sequence[int], first: int) -> int:
         """The entry behind the last of those from `first` on that are `node_local` one after the other."""
@@ -188,6 +193,17 @@ class SchedulingState:
         domains keeps the same number of pods of every shape, nothing changes for the pod. None if the host, a volume or a port
         also matters."""
         return self._filters.domain_keys(shape)
+
+    def shuts_out(self, shape: int, node: int) -> bool:
+        """Do rules keep one more pod of the shape off the node for the domains that it is in? Then they keep it off any node in
+        the same domains. False if a rule concerns the host."""
+        if not self._filters.refused_by_rules(shape, node):
+            return False
+        self._forget_what_was_local()
+        by_domains = self._by_domains.get(shape)
+        if by_domains is None:
+            by_domains = self._by_domains[shape] = self.domain_keys(shape) is not None
+        return by_domains
 
     def enters(self, shape: int, node: int) -> bool:
         """Do taints, cordon, features and labels of the node let the pod in?"""

@@ -33,27 +33,25 @@ _MOST_BYTES, _MOST_WIDE = 96 << 20, 256
 
 class TopologyRules(msgspec.Struct, frozen=True):
     """What concerns one shape. `exclusive` are counters of `affinity.away` and `affinity.kept_away` that pods of the shape
-    themselves raise: every domain takes one of them at most."""
+    themselves raise: every domain takes one of them at most. `size` is how many counters a question about one node looks at."""
 
     spread: tuple[SpreadRule, ...] = ()
     affinity: AffinityRules = AffinityRules()
     exclusive: tuple[DomainCounter, ...] = ()
     maps: tuple[DomainMap, ...] = ()
+    size: int = 0
 
     @property
     def empty(self) -> bool:
         """Does no rule concern the shape?"""
         return not self.size
 
-    @property
-    def size(self) -> int:
-        """How many counters a question about one node looks at."""
-        affinity = self.affinity
-        return len(self.spread) + len(affinity.near) + len(affinity.away) + len(affinity.kept_away)
-
     def allows(self, node: int) -> bool:
         """Do all rules let one more pod on the node?"""
-        return all(rule.allows(node) for rule in self.spread) and self.affinity.allows(node)
+        for rule in self.spread:
+            if not rule.allows(node):
+                return False
+        return self.affinity.allows(node)
 
 
 class Topology:
@@ -95,9 +93,11 @@ class Topology:
             if self._bytes > _MOST_BYTES or self._bindings.watchers.wide > _MOST_WIDE:
                 self._forget()
             rules = self._rules[shape] = self._make(shape)
-        self._effort.add(rules.size)
+        steps, node_count = rules.size, len(self._nodes.names)
         for domains in rules.maps:
-            self._effort.add(_A_NODE * domains.sync())
+            if len(domains.of) < node_count:
+                steps += _A_NODE * domains.sync()
+        self._effort.add(steps)
         return rules
 
     def host_rivals(self, shape: int) -> frozenset[int] | None:
@@ -202,11 +202,13 @@ class Topology:
         exclusive = tuple(dict.fromkeys(counter for counter in (*away, *kept_away) if shape in counter.shapes))
         spread = self._spread(shape, value)
         counters = (*near, *away, *kept_away, *(rule.counter for rule in spread))
+        away, kept_away = tuple(dict.fromkeys(away)), tuple(dict.fromkeys(kept_away))
         return TopologyRules(
             spread,
-            AffinityRules(near, starts, tuple(dict.fromkeys(away)), tuple(dict.fromkeys(kept_away))),
+            AffinityRules(near, starts, away, kept_away),
             exclusive,
             tuple(dict.fromkeys(counter.domains for counter in counters)),
+            len(spread) + len(near) + len(away) + len(kept_away),
         )
 
     def _near(self, shape: int, value: PodShape) -> tuple[tuple[DomainCounter, ...], bool]:

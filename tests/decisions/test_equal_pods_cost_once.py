@@ -10,9 +10,10 @@ import msgspec
 import pytest
 
 from reconciler.cluster.nodes.node import HOSTNAME_LABEL, ZONE_LABEL
-from reconciler.cluster.pods.pod import AffinityTerm
+from reconciler.cluster.pods.pod import AffinityTerm, SpreadConstraint
 from reconciler.decisions.decide import decide
-from reconciler.decisions.growth import stages
+from reconciler.decisions.draft import Draft
+from reconciler.decisions.growth import options, stages
 from reconciler.decisions.growth.cost import rearrange
 from reconciler.decisions.memory import Memory
 from reconciler.decisions.removal import candidates, load
@@ -233,3 +234,22 @@ def test_a_pod_on_each_host_leaves_no_mix_to_look_for(groups: int) -> None:
     calls = calls_of(run)
     assert calls[_code(rearrange.Growth.nodes)] == 0
     assert calls[_code(DomainMap._domain_of)] <= groups
+
+
+def test_no_node_is_tried_that_the_rules_of_its_zone_keep_empty() -> None:
+    """Four of these pods fill a node, and a zone may have one more pod than the others: a second node would stay empty."""
+    cluster = ClusterBuilder()
+    for zone in "abc":
+        cluster.group(zone, nodes=1, cpu="10", memory="10Gi", labels={ZONE_LABEL: zone})
+        cluster.pods(f"full-{zone}", 1, cpu="10", on=f"{zone}-1")
+    spread = SpreadConstraint(topology_key=ZONE_LABEL, max_skew=1, selector=selector(app="web"))
+    cluster.pods("web", 36, cpu="2500m", shape={"spread": (spread,)})
+    world, rules = cluster.world(), policy(*(node_group(zone, max=100) for zone in "abc"))
+
+    def run() -> None:
+        plan, _ = decide(world, rules, Memory(), NOW)
+        assert [group.desired - group.current for group in plan.groups] == [3, 3, 3], plan.summary
+
+    calls = calls_of(run)
+    upcoming, bought = 3, 9
+    assert calls[_code(Draft.open)] == calls[_code(options._option)] + upcoming + bought

@@ -132,7 +132,7 @@ class PodShape(msgspec.Struct, frozen=True, kw_only=True):
             return self.defect
         if self.spread_from is SpreadFrom.UNKNOWN:
             return UNKNOWN_SPREAD
-        return ", ".join(f"spec.{name}" for name in self.not_modelled)
+        return ", ".join([f"spec.{name}" for name in self.not_modelled]) if self.not_modelled else ""
 
 
 class Owner(msgspec.Struct, frozen=True, order=True, gc=False):

@@ -108,6 +108,9 @@ def _option(draft: Draft, group: GroupDraft, waiting: Waiting, room: int) -> Opt
         while left and len(nodes) < room:
             if shape in draft.zone_minded and draft.tries_again(group, coming + len(nodes)):
                 break
+            if nodes and group.order is None and state.shuts_out(shape, next(reversed(nodes))):
+                # Another node would be in the same domains.
+                break
             before = state.mark()
             (node,) = draft.open(group, [f"{group.group.name}-try-{len(nodes)}"], template, coming + len(nodes))
             pods = sum(bound for _, bound in place(draft, shape, left, [node], draft.elsewhere(group, [*nodes, node])))
