@@ -2,26 +2,45 @@ import sys
 
 import pytest
 
-from tests.benchmarks.harness import Committed, complaint
+from tests.benchmarks.harness import complaint
+from tests.benchmarks.history import LAST, Entry, crept_from, read_history
 from tests.benchmarks.measure import Case, Figure, Prepare, measure
+
+
+def committed(multiple: float, peak_mib: float | None = None, why: str = "") -> list[Entry]:
+    return [Entry("2026-11-20", "0123abcd", multiple, peak_mib, why)]
+
+
+def test_a_figure_that_creeps_needs_a_line_that_says_why() -> None:
+    """Each step is below 1.2 times the one before, and the last is 1.3 times the first."""
+    steps = [*committed(2.0), *committed(2.3), *committed(2.6)]
+    said = complaint(Figure("plan", 1.0, 1.0, None, 3), 2.6, steps)
+    assert said == "2.6 is above 1.2 times 2 on 2026-11-20 (0123abcd): say why in the newest line of history.json"
+    assert crept_from(steps[:2]) is None
+    assert crept_from([*steps[:2], *committed(2.6, why="devices are judged too")]) is None
+    assert crept_from([*committed(1.0), *committed(2.6) * LAST]) is None
+
+
+def test_every_figure_that_crept_says_why() -> None:
+    assert {name for name, entries in read_history().items() if crept_from(entries)} == set()
 
 
 def test_a_figure_may_be_half_as_large_again() -> None:
     """1.5 times the committed multiple passes, more does not."""
     figure = Figure("plan", seconds=3.0, cpu_seconds=3.0, peak_mib=None, runs=3)
-    assert complaint(figure, 3.0, Committed(2.0)) == ""
-    assert complaint(figure, 3.01, Committed(2.0)) == "3.01 times the yardstick, committed 2"
+    assert complaint(figure, 3.0, committed(2.0)) == ""
+    assert complaint(figure, 3.01, committed(2.0)) == "3.01 times the yardstick, committed 2"
 
 
 def test_memory_may_be_half_as_large_again() -> None:
     """1.5 times the committed peak passes, more does not."""
-    assert complaint(Figure("plan", 1.0, 1.0, 150.0, 3), 1.0, Committed(1.0, 100.0)) == ""
-    assert complaint(Figure("plan", 1.0, 1.0, 151.0, 3), 1.0, Committed(1.0, 100.0)) == "151 MiB, committed 100"
+    assert complaint(Figure("plan", 1.0, 1.0, 150.0, 3), 1.0, committed(1.0, 100.0)) == ""
+    assert complaint(Figure("plan", 1.0, 1.0, 151.0, 3), 1.0, committed(1.0, 100.0)) == "151 MiB, committed 100"
 
 
 def test_a_new_figure_must_be_committed() -> None:
     """A case that nobody committed a figure for is reported."""
-    assert "--write" in complaint(Figure("new", 1.0, 1.0, None, 3), 1.0, None)
+    assert "--write" in complaint(Figure("new", 1.0, 1.0, None, 3), 1.0, [])
 
 
 def test_a_process_is_measured_with_its_own_memory() -> None:
@@ -43,8 +62,8 @@ def test_a_failing_process_is_no_figure() -> None:
 def test_a_bound_in_multiples_is_kept_whatever_was_committed() -> None:
     """1.25 times the yardstick is asked for: 1.3 is reported though more was committed."""
     figure = Figure("mixed", seconds=1.0, cpu_seconds=1.0, peak_mib=None, runs=9)
-    assert complaint(figure, 1.3, Committed(2.0), 1.25) == "1.3 times the yardstick, asked 1.25"
-    assert complaint(figure, 1.2, Committed(2.0), 1.25) == ""
+    assert complaint(figure, 1.3, committed(2.0), 1.25) == "1.3 times the yardstick, asked 1.25"
+    assert complaint(figure, 1.2, committed(2.0), 1.25) == ""
 
 
 def test_seeds_are_measured_one_by_one() -> None:
@@ -85,4 +104,4 @@ def test_what_is_beside_a_case_is_its_measure() -> None:
     figure = measure(Case("thrice", loop(3), seeds=tuple(range(9)), beside=loop(1)))
     assert figure.ratio is not None
     assert 1.5 < figure.ratio < 6
-    assert "what is beside it, asked 1" in complaint(figure, figure.ratio, None, 1.0)
+    assert "what is beside it, asked 1" in complaint(figure, figure.ratio, [], 1.0)

@@ -81,7 +81,7 @@ def copy(tmp_path: Path) -> Path:
     for name in ("reconciler", "docs", "schemas", "policies", "examples/quickstart"):
         shutil.copytree(ROOT / name, project / name, ignore=shutil.ignore_patterns("__pycache__"))
     # A page of the reference shows these figures.
-    figures = Path("tests/benchmarks/committed.json")
+    figures = Path("tests/benchmarks/history.json")
     (project / figures.parent).mkdir(parents=True)
     shutil.copy(ROOT / figures, project / figures)
     return project
