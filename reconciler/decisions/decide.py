@@ -27,7 +27,6 @@ from reconciler.decisions.memory import Memory
 from reconciler.decisions.outcome.actions import actions, releases
 from reconciler.decisions.outcome.buffer_lines import buffer_lines
 from reconciler.decisions.outcome.conflicts import conflict_reasons, refusal_reasons
-from reconciler.decisions.outcome.foreseen import Foreseen, foreseen
 from reconciler.decisions.outcome.group_lines import cost, group_lines
 from reconciler.decisions.outcome.pod_and_node_lines import node_lines, pod_runs
 from reconciler.decisions.outcome.problems import plan_problems
@@ -48,7 +47,7 @@ from reconciler.plan.summary import summary, with_digest
 from reconciler.policy.documents import Headroom, PolicySet
 from reconciler.values.instant import instant_text
 
-__all__ = ["DEFAULT_WORK_BUDGET", "Decision", "decide", "decide_ahead", "decide_counted", "settle"]
+__all__ = ["DEFAULT_WORK_BUDGET", "Decision", "decide", "decide_counted", "full_decision", "settle"]
 
 DEFAULT_WORK_BUDGET = 50_000_000
 _NO_HEADROOM = Headroom()
@@ -56,12 +55,11 @@ _UNSERVED = (PodOutcome.TRIGGERS_SCALE_UP, PodOutcome.UNPLACEABLE)
 
 
 class Decision(msgspec.Struct, frozen=True):
-    """A plan (without `settled` columns), what to remember, and what it leads to if nothing but time is in the way. `world` is
-    what was judged: without objects whose judging fails (see `cluster.defects`)."""
+    """A plan (without `settled` columns) and what to remember. `world` is what was judged: without objects whose judging fails
+    (see `cluster.defects`)."""
 
     plan: Plan
     memory: Memory
-    foreseen: Foreseen | None
     world: World
 
 
@@ -79,34 +77,26 @@ def decide_counted(
 
     Without `with_wanted`, groups do not grow once more as if none were held. Nothing else of the plan changes.
     """
-    decision = _without_defects(world, policy, memory, now_seconds, work, with_wanted=with_wanted, foresees=False)
+    decision = full_decision(world, policy, memory, now_seconds, work, with_wanted=with_wanted)
     return decision.plan, decision.memory
 
 
-def decide_ahead(
+def full_decision(
     world: World, policy: PolicySet, memory: Memory, now_seconds: int, work: Work, *, with_wanted: bool = True
 ) -> Decision:
-    """The same with what the plan leads to."""
-    return _without_defects(world, policy, memory, now_seconds, work, with_wanted=with_wanted, foresees=True)
-
-
-def _without_defects(
-    world: World, policy: PolicySet, memory: Memory, now_seconds: int, work: Work, *, with_wanted: bool, foresees: bool
-) -> Decision:
-    """If judging an object fails, decide without it, and remember it. So it stops no decision about others."""
+    """The same with what was judged. If judging an object fails, decide without it, and remember it. So it stops no decision
+    about others."""
 
     def decided(some: World) -> tuple[Decision, Work]:
         own = work.copy()
-        return _decided(some, policy, memory, now_seconds, own, with_wanted=with_wanted, foresees=foresees), own
+        return _decided(some, policy, memory, now_seconds, own, with_wanted=with_wanted), own
 
     (decision, own), defects = judged_again(world, decided, memory.defects)
     work.spent = own.spent
     return msgspec.structs.replace(decision, memory=msgspec.structs.replace(decision.memory, defects=defects))
 
 
-def _decided(
-    world: World, policy: PolicySet, memory: Memory, now_seconds: int, work: Work, *, with_wanted: bool, foresees: bool
-) -> Decision:
+def _decided(world: World, policy: PolicySet, memory: Memory, now_seconds: int, work: Work, *, with_wanted: bool) -> Decision:
     view = View.of(world, policy, memory, now_seconds, work)
     growth = grown(view, lift_holds=False)
     draft, lots = growth.draft, growth.queue.lots()
@@ -167,8 +157,7 @@ def _decided(
         probes=remembered_probes(draft),
         examine_next=removals.stopped_at,
     )
-    later = foreseen(draft, verdicts, lots, done, halted) if foresees else None
-    return Decision(with_digest(plan, pods), remembered, later, world)
+    return Decision(with_digest(plan, pods), remembered, world)
 
 
 def _waited_for(draft: Draft, lots: Sequence[Lot]) -> frozenset[int]:

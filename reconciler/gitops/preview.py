@@ -6,7 +6,7 @@ import msgspec
 
 from reconciler.cluster.target import TargetFacts, TargetRef
 from reconciler.cluster.world import World
-from reconciler.decisions.decide import decide_ahead
+from reconciler.decisions.decide import full_decision
 from reconciler.decisions.groups.effective_groups import effective_groups, effective_view, named_targets
 from reconciler.decisions.limits import LimitLedger
 from reconciler.decisions.lints.cluster import findings_of
@@ -175,7 +175,7 @@ def _with_wanted(rest: Rest, world: World, policy: PolicySet, memory: Memory, no
     if not world.observed:
         return rest
     acting = msgspec.structs.replace(world, observed=frozenset())
-    plan = decide_ahead(acting, policy, memory, now_seconds, Work(work_budget)).plan
+    plan = full_decision(acting, policy, memory, now_seconds, Work(work_budget)).plan
     desired = {line.name: line.desired for line in plan.groups if not line.held}
     groups = tuple(
         msgspec.structs.replace(line, wanted=desired[line.name]) if line.held and line.name in desired else line
@@ -273,5 +273,5 @@ def _pictures(world: World, rest: Rest, before: Rest | None) -> Pictures:
 
 
 def _decided(world: World, policy: PolicySet, memory: Memory, now_seconds: int, work_budget: int) -> tuple[Rest, Memory]:
-    made = decide_ahead(world, policy, memory, now_seconds, Work(work_budget))
+    made = full_decision(world, policy, memory, now_seconds, Work(work_budget))
     return come_to_rest(world, policy, made.memory, now_seconds, made.plan, work_budget, made), made.memory

@@ -173,4 +173,4 @@ def _renumbered(world: World, of_pairs: dict[tuple[int, Owner | None], int]) -> 
     for pair in set(zip(pods.shape, pods.traits, strict=True)):
         known[pair] = of_pairs[pair[0], controllers[pair[1]]]
     column = array("i", map(known.__getitem__, zip(pods.shape, pods.traits, strict=True)))
-    return pods.with_shapes(column)
+    return pods.with_columns(shape=column)

@@ -7,137 +7,53 @@ import msgspec
 
 from reconciler.cluster.defects import DEFECT, judged
 from reconciler.cluster.world import World
-from reconciler.decisions.decide import DEFAULT_WORK_BUDGET, Decision, decide_ahead, settle
+from reconciler.decisions.decide import DEFAULT_WORK_BUDGET, Decision, decide_counted, full_decision, settle
 from reconciler.decisions.groups.effective_groups import effective_groups
 from reconciler.decisions.memory import Memory
-from reconciler.decisions.outcome.foreseen import Foreseen
-from reconciler.decisions.reasons.drain_rules import JobAwaited
 from reconciler.decisions.reasons.provisioning import GrownForRequest
 from reconciler.decisions.reasons.sizes import Headroom
 from reconciler.decisions.removal.budgets import allows_none
+from reconciler.decisions.removal.keeps import ENDING_WITH_JOBS
 from reconciler.decisions.work import Work
 from reconciler.plan.comparison import Impact, evicted_now, losing_data
 from reconciler.plan.plan import SETTLING_CUT_SHORT, ActionKind, GroupLine, Plan, PlanProblem, PodOutcome
 from reconciler.plan.pod_runs import runs_of
 from reconciler.plan.summary import summary, with_digest
 from reconciler.policy.documents import Budget, NodeGroupPolicy, PolicySet
-from reconciler.scheduling.default_spread import with_default_spread
-from reconciler.scheduling.devices.resolved_claims import with_resolved_claims
 from reconciler.simulation.embedded.agenda import AT_ONCE, NO_DELAY, Happened
 from reconciler.simulation.embedded.cluster import SimulatedCluster
 from reconciler.simulation.embedded.writes import SimulatedWrites
 from reconciler.simulation.execution import execute, one_by_one
-from reconciler.simulation.step_ahead import is_plain, step
 from reconciler.simulation.timers import next_timer_seconds
 from reconciler.values.instant import parse_instant
 from reconciler.values.money import parse_money, price_text
 from reconciler.values.plural import count_text
 
-# How far a look ahead has come.
-
 STEPS_OF_A_PLAN = 500_000
 """Every further plan counts as at least so many steps. With the work budget of a plan as it is, 1,000 plans are made at most."""
 STEP_SECONDS = 10
+EMPTY_PLANS = 3
+DECISIONS_WORTH = 10
+_ANY_NUMBER = 1_000_000
 
 
 class Standing(msgspec.Struct, frozen=True, kw_only=True):
-    """`plan` is the last plan, made at `now_seconds` on `world`. `memory` is what it remembers, and `loops` counts plans.
-    `evicted` has the key of a pod for every eviction so far, `joined` the number of joined nodes by group name. `waiting` are
-    keys of pods without a node. `rests`: this is the steady state, so further plans would be the same, and empty."""
+    """`world` is what the last of `plans` was made on. `evicted` has the key of a pod for every eviction so far, `joined` the
+    number of joined nodes by group name. `waiting` are keys of pods without a node. `rests`: this is the steady state, so
+    further plans would be the same, and empty."""
 
     world: World
-    memory: Memory
-    now_seconds: int
-    plan: Plan
-    loops: int = 1
-    evicted: tuple[str, ...] = ()
-    joined: Mapping[str, int] = {}
-    waiting: tuple[str, ...] = ()
-    rests: bool = False
+    plans: int
+    evicted: tuple[str, ...]
+    joined: Mapping[str, int]
+    waiting: tuple[str, ...]
+    rests: bool
 
 
-# From decision to decision by what each foresees, if that tells everything.
-
-
-def follow(at: Standing, foreseen: Foreseen | None, policy: PolicySet, work: Work, work_budget: int) -> Standing:
-    """Carry out what the last decision foresees, decide again, and so on. It ends if nothing is foreseen and no timer runs (then
-    it `rests`), if something else happens, or if `work` runs out. After a step, time moves until none of its timers runs."""
-    if not is_plain(at.world):
-        return at
-    while foreseen is not None:
-        then, due = _next(at, foreseen, policy.policy)
-        if then is None or _gives_way(then.world):
-            return at
-        if due is None:
-            return _with_waiting(at, rests=True)
-        decision = _decided(then.world, policy, then.memory, due, work, work_budget)
-        if decision is None:
-            break
-        foreseen = None if work.exhausted else decision.foreseen
-        at = msgspec.structs.replace(then, memory=decision.memory, now_seconds=due, plan=decision.plan, loops=at.loops + 1)
-    return _with_waiting(at)
-
-
-def _decided(world: World, policy: PolicySet, memory: Memory, now_seconds: int, work: Work, work_budget: int) -> Decision | None:
-    """One decision more on the way; None if the steps do not suffice to begin it. If it runs out of them, so does `work`."""
-    if not work.spend(STEPS_OF_A_PLAN + len(world.nodes) + len(world.pods)):
-        return None
-    one = Work(min(work_budget, work.budget - work.spent))
-    decision = decide_ahead(one_by_one(world), policy, memory, now_seconds, one, with_wanted=False)
-    if not work.spend(one.spent) or one.exhausted:
-        work.spend(work.budget)
-    return decision
-
-
-def _with_waiting(at: Standing, *, rests: bool = False) -> Standing:
-    pods = at.world.pods
-    waiting = map(pods.key, pods.pending()) if pods.node.count(-1) else ()
-    return msgspec.structs.replace(at, rests=rests, waiting=tuple(waiting))
-
-
-def _next(at: Standing, foreseen: Foreseen, policy: NodeGroupPolicy) -> tuple[Standing | None, int | None]:
-    """Where the next decision begins, and when; None in place of either: a step cannot be taken, and there is nothing to wait
-    for."""
-    if not foreseen.groups and not foreseen.placed:
-        timer = next_timer_seconds(at.plan, at.memory, policy, at.now_seconds)
-        # The very first plan was made under bounds that are lifted from here on.
-        return at, at.now_seconds + STEP_SECONDS if timer is None and at.loops == 1 else timer
-    instant = max(at.now_seconds, foreseen.last_seconds)
-    taken = step(at.world, foreseen, at.memory, instant)
-    if taken is None:
-        return None, None
-    memory, pace = taken.memory, policy.pace
-    ends = (
-        memory.last_added_seconds and memory.last_added_seconds + pace.delay_after_add_seconds,
-        memory.last_removed_seconds and memory.last_removed_seconds + pace.delay_after_delete_seconds,
-    )
-    after = msgspec.structs.replace(
-        at,
-        world=taken.world,
-        memory=memory,
-        evicted=(*at.evicted, *taken.evicted),
-        joined=Counter(at.joined) + Counter(taken.joined),
-    )
-    return after, max(instant + STEP_SECONDS, *ends)
-
-
-def _gives_way(world: World) -> bool:
-    """Whether a pod that waits is above one that runs, so that kube-scheduler may preempt."""
-    if not world.pods.node.count(-1):
-        return False
-    waiting = {world.pods.shape[row] for row in world.pods.pending()}
-    priorities = [shape.priority for shape in world.pod_shapes]
-    lowest = min(priorities[shape] for shape in set(world.pods.shape))
-    return any(priorities[shape] > lowest for shape in waiting)
-
-
-# The look ahead on an embedded cluster, which plays machines, drains, evictions and the scheduler.
-
-EMPTY_PLANS = 3
-
-
-def play(at: Standing, policy: PolicySet, work: Work, work_budget: int) -> Standing:
-    """Carry the plan out on an embedded cluster and decide again, until the steady state, or until the steps run out.
+def _carried_out(
+    world: World, policy: PolicySet, memory: Memory, now_seconds: int, plan: Plan, work: Work, work_budget: int
+) -> Standing:
+    """Carry `plan` out on an embedded cluster and decide again, until the steady state, or until the steps run out.
 
     Machines join at once, and pods end at once. Evicted pods with an owner return pending and healthy, and kube-scheduler's rules
     place them. Budgets of pods are recomputed. After an empty plan, time jumps to the next timer (a node becomes removable, or a
@@ -147,35 +63,50 @@ def play(at: Standing, policy: PolicySet, work: Work, work_budget: int) -> Stand
     so they are not computed. What takes long elsewhere has ended: grace periods, finalizers, lifecycle hooks, and pods of Jobs
     that a removal waits for. If a drain is in progress but does not advance, the wait ends after three empty plans.
     """
-    cluster = SimulatedCluster(at.world, policy, at.now_seconds, durations=NO_DELAY, otherwise=AT_ONCE)
-    _finish_starting(cluster, at.world, policy, at.now_seconds)
+    cluster = SimulatedCluster(world, policy, now_seconds, durations=NO_DELAY, otherwise=AT_ONCE)
+    _finish_starting(cluster, world, policy, now_seconds)
     _finish_leaving(cluster)
     writes = SimulatedWrites(cluster)
-    current, memory, loops, resting, rests = at.plan, at.memory, at.loops, 0, False
+    groups = {line.target: line.name for line in plan.groups}
+    plans, resting, rests = 1, 0, False
     while True:
-        if current.actions:
+        if plan.actions:
             resting = 0
-            memory = settle(memory, execute(current, cluster, writes))
+            memory = settle(memory, execute(plan, cluster, writes))
             due: int | None = cluster.now_seconds + STEP_SECONDS
         else:
             cluster.advance_to(cluster.now_seconds)
-            due = next_timer_seconds(current, memory, policy.policy, cluster.now_seconds)
+            due = next_timer_seconds(plan, memory, policy.policy, cluster.now_seconds)
             if due is None:
                 resting += 1
                 # The very first plan was made before upcoming machines had joined.
-                again = _end_awaited(cluster, current) or loops == 1
+                again = _end_awaited(cluster, plan) or plans == 1
                 due = cluster.now_seconds + STEP_SECONDS if again else cluster.agenda.next_seconds
         rests = due is None or resting == EMPTY_PLANS
         if due is None or rests:
             break
         cluster.advance_to(due)
-        decision = _decided(cluster.world(), policy, memory, cluster.now_seconds, work, work_budget)
+        decision = _decided(cluster, policy, memory, work, work_budget)
         if decision is None:
             break
-        current, memory, loops = decision.plan, decision.memory, loops + 1
+        plan, memory, plans = *decision, plans + 1
         if work.exhausted:
             break
-    return _ended(at, current, cluster, loops, rests=rests)
+    return _standing(cluster, groups, plans, rests=rests)
+
+
+def _decided(
+    cluster: SimulatedCluster, policy: PolicySet, memory: Memory, work: Work, work_budget: int
+) -> tuple[Plan, Memory] | None:
+    """One decision more; None if the steps do not suffice to begin it. If it runs out of them, so does `work`."""
+    world = cluster.world()
+    if not work.spend(STEPS_OF_A_PLAN + len(world.nodes) + len(world.pods)):
+        return None
+    one = Work(min(work_budget, work.budget - work.spent))
+    decision = decide_counted(one_by_one(world), policy, memory, cluster.now_seconds, one, with_wanted=False)
+    if not work.spend(one.spent) or one.exhausted:
+        work.spend(work.budget)
+    return decision
 
 
 def _finish_starting(cluster: SimulatedCluster, world: World, policy: PolicySet, now_seconds: int) -> None:
@@ -201,7 +132,7 @@ def _end_awaited(cluster: SimulatedCluster, plan: Plan) -> bool:
     """End the pods of Jobs that nodes wait for, and for nothing else. Whether there was one."""
     ended = False
     for line in plan.nodes:
-        if not line.blockers or {blocker.code for blocker in line.blockers} != {JobAwaited.code}:
+        if not line.blockers or not ENDING_WITH_JOBS.issuperset(blocker.code for blocker in line.blockers):
             continue
         for blocker in line.blockers:
             namespace, _, name = (blocker.pod or "").partition("/")
@@ -212,38 +143,27 @@ def _end_awaited(cluster: SimulatedCluster, plan: Plan) -> bool:
     return ended
 
 
-def _ended(at: Standing, plan: Plan, cluster: SimulatedCluster, loops: int, *, rests: bool) -> Standing:
-    """Read from what happened; a pod that was made in the place of another counts under the name of the first one."""
+def _standing(cluster: SimulatedCluster, groups: Mapping[str, str], plans: int, *, rests: bool) -> Standing:
+    """Read from what happened; a pod that was made in the place of another counts under the name of the first one. `groups` are
+    names by target."""
     first: dict[str, str] = {}
     evicted: list[str] = []
     joined: Counter[str] = Counter()
-    group_of = {line.target: line.name for line in at.plan.groups}
     for event in cluster.journal.events:
         if event.kind is Happened.POD_CREATED and event.detail:
             first[event.object] = first.get(event.detail, event.detail)
         elif event.kind is Happened.POD_EVICTED:
             evicted.append(first.get(event.object, event.object))
-        elif event.kind is Happened.NODE_JOINED and event.target in group_of:
-            joined[group_of[event.target]] += 1
-    return msgspec.structs.replace(
-        at,
+        elif event.kind is Happened.NODE_JOINED and event.target in groups:
+            joined[groups[event.target]] += 1
+    return Standing(
         world=cluster.world(),
-        now_seconds=cluster.now_seconds,
-        plan=plan,
-        loops=loops,
-        evicted=(*at.evicted, *evicted),
-        joined=Counter(at.joined) + joined,
+        plans=plans,
+        evicted=tuple(evicted),
+        joined=joined,
         waiting=tuple(first.get(pod.key, pod.key) for pod in cluster.objects.pending()),
         rests=rests,
     )
-
-
-DECISIONS_WORTH = 10
-MOST_PLAYED = 10_000
-"""The number of pods. Playing this many takes about a second. Measured on clusters of 300 to 500 nodes, the results of the two
-ways differ by a few percent of the nodes. On small clusters with many rules, kube-scheduler's choices matter more, and the
-results differ by up to a third."""
-_ANY_NUMBER = 1_000_000
 
 
 class Rest(msgspec.Struct, frozen=True):
@@ -271,12 +191,7 @@ def come_to_rest(
     """`plan` with `settled` of every group, `settled_per_hour` and `settled_loops` (and its digest) filled in.
 
     `memory` is what `decide` was given or what it returned with `plan`; the timers in the plan itself count. `decision` is what
-    `decide_ahead` returned with the plan. Without it, the plan is made once more.
-
-    A cluster of at most `MOST_PLAYED` pods is played on an embedded one (see `play`). In a larger cluster, what a decision
-    foresees comes true, the next decision follows from that, and so on (see `follow`). Pods go where the decision found room for
-    them, all at once; kube-scheduler may choose other nodes. If a decision foresees more than nodes that join or leave and pods
-    that move, the rest is played as well.
+    `full_decision` returned with the plan. Without it, the plan is made once more if that matters.
 
     Removals take no time here, so the number of nodes that may leave or join at once does not change the result. Such bounds are
     lifted, except those of zero. Nodes that share a disruption budget leave in one plan, one after the other. `mode: Observe` is
@@ -300,22 +215,16 @@ def _at_rest(
     work_budget: int,
     decision: Decision | None,
 ) -> Rest:
-    # What a decision foresees counts pods by the numbers of shapes in the World that it judged.
-    world = with_resolved_claims(with_default_spread(world, policy.policy))
     hasty = msgspec.structs.replace(policy, policy=unpaced(policy.policy))
     work = Work(DECISIONS_WORTH * work_budget)
     defects = any(problem.code == DEFECT for problem in plan.problems)
-    if decision is None and (defects or len(world.pods) > MOST_PLAYED or not _knows_purchase(memory, plan, now_seconds)):
-        decision = decide_ahead(world, policy, memory, now_seconds, Work(work_budget))
+    if decision is None and (defects or not _knows_purchase(memory, plan, now_seconds)):
+        decision = full_decision(world, policy, memory, now_seconds, Work(work_budget))
     if defects and decision is not None:
         # Not the objects again that judging fails on.
-        world = with_resolved_claims(with_default_spread(decision.world, policy.policy))
-    known = memory if decision is None else decision.memory
-    at = Standing(world=world, memory=_with_timers(known, plan), now_seconds=now_seconds, plan=plan)
-    if decision is not None and len(world.pods) > MOST_PLAYED:
-        at = follow(at, decision.foreseen, hasty, work, work_budget)
-    if not at.rests and not work.exhausted:
-        at = play(at, hasty, work, work_budget)
+        world = decision.world
+    known = _with_timers(memory if decision is None else decision.memory, plan)
+    at = _carried_out(world, hasty, known, now_seconds, plan, work, work_budget)
     return Rest(_filled(plan, at, work), _impact(world, plan, at), at.world)
 
 
@@ -382,14 +291,14 @@ def _filled(plan: Plan, at: Standing, work: Work) -> Plan:
     problems = plan.problems
     if not at.rests:
         message = (
-            f"steady state not reached after {count_text(at.loops, 'plan')}: {work.budget} steps ran out. "
+            f"steady state not reached after {count_text(at.plans, 'plan')}: {work.budget} steps ran out. "
             "The settled columns show how far it came"
         )
         problems = tuple(sorted({*problems, PlanProblem(code=SETTLING_CUT_SHORT, message=message)}))
     runs = runs_of(plan.pods)
     sentence = summary(groups, plan.actions, runs, cost, problems)
     return with_digest(
-        msgspec.structs.replace(plan, summary=sentence, groups=groups, cost=cost, settled_loops=at.loops, problems=problems),
+        msgspec.structs.replace(plan, summary=sentence, groups=groups, cost=cost, settled_loops=at.plans, problems=problems),
         runs,
     )
 

@@ -16,7 +16,6 @@ from reconciler.decisions.memory import Memory
 from reconciler.plan.plan import Plan
 from reconciler.platforms.aws.facts import wire
 from reconciler.platforms.aws.facts.shown import shown
-from reconciler.simulation import settled as settled_module
 from reconciler.simulation.settled import settled
 from reconciler.values.instant import parse_instant
 from tests.aws.documents import REGION, SIZERS, arn, facts, group, template_version, world
@@ -431,11 +430,9 @@ def test_the_minimum_of_the_group_keeps_its_nodes() -> None:
     assert {one.code for line in kept.nodes if line.node in ("n0", "n1") for one in line.blockers} == {"MinSize"}
 
 
-@pytest.mark.parametrize("most_played", [-1, 1000])
-def test_a_simulation_takes_what_is_reserved(monkeypatch: pytest.MonkeyPatch, most_played: int) -> None:
-    """Three nodes at once would be too fast for the pace of one: after three steps the reservation is full, in both ways to look
-    ahead, and the fifth pod's node is the other group's second."""
-    monkeypatch.setattr(settled_module, "MOST_PLAYED", most_played)
+def test_a_simulation_takes_what_is_reserved() -> None:
+    """Three nodes at once would be too fast for the pace of one: after three steps the reservation is full, and the fifth pod's
+    node is the other group's second."""
     slow = policy_of("a", "b").replace("delayAfterFailure: 0s", "delayAfterFailure: 0s, maxAddedNodes: 1")
     groups = [reserving("a", "cr-1"), group("b", LaunchTemplate={"LaunchTemplateId": "lt-2"})]
     plan = plan_of(slow, groups, waiting(5), CapacityReservations=[reservation()])

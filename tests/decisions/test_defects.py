@@ -11,7 +11,7 @@ from reconciler.cluster.pods.pod import PodShape
 from reconciler.cluster.world import World
 from reconciler.decisions import decide as deciding
 from reconciler.decisions import view
-from reconciler.decisions.decide import decide, decide_ahead
+from reconciler.decisions.decide import decide, full_decision
 from reconciler.decisions.groups import effective_groups
 from reconciler.decisions.memory import Memory
 from reconciler.decisions.removal import candidates
@@ -157,10 +157,10 @@ def test_more_defects_than_are_remembered(monkeypatch: pytest.MonkeyPatch) -> No
 def test_the_steps_of_failed_attempts_do_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
     """A defect must not use up the work of others."""
     work = Work(50_000_000)
-    decide_ahead(cluster(evil=0).world(), RULES, Memory(), NOW, work)
+    full_decision(cluster(evil=0).world(), RULES, Memory(), NOW, work)
     fails_for_evil(monkeypatch, SchedulingState, "place", in_state)
     with_defect = Work(50_000_000)
-    decide_ahead(cluster().world(), RULES, Memory(), NOW, with_defect)
+    full_decision(cluster().world(), RULES, Memory(), NOW, with_defect)
     assert with_defect.spent <= work.spent + 100
 
 

@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from reconciler.decisions.decide import decide_ahead
+from reconciler.decisions.decide import full_decision
 from reconciler.decisions.memory import Memory
 from reconciler.decisions.work import Work
 from reconciler.plan.plan import Plan, PodOutcome
@@ -55,6 +55,6 @@ def test_what_kubernetes_takes_and_nobody_can_evaluate_here(expression: str, why
 def test_the_cost_of_evaluation_is_charged() -> None:
     """Each of 20 kinds of pods has a selector of 8 KiB. Compiling one takes 5 steps a character, at least."""
     calm, hostile = Work(50_000_000), Work(50_000_000)
-    decide_ahead(_cluster(None).world(), RULES, Memory(), NOW, calm)
-    decide_ahead(_cluster(COSTLY, kinds=20).world(), RULES, Memory(), NOW, hostile)
+    full_decision(_cluster(None).world(), RULES, Memory(), NOW, calm)
+    full_decision(_cluster(COSTLY, kinds=20).world(), RULES, Memory(), NOW, hostile)
     assert hostile.spent - calm.spent > 20 * 5 * len(COSTLY)

@@ -61,7 +61,6 @@ def _planner(*, settled: bool) -> Callable[[int], str]:
 
     from reconciler.cluster.world import World
     from reconciler.decisions.decide import decide
-    from reconciler.simulation import settled as settled_module
     from reconciler.simulation.settled import come_to_rest
     from tests.benchmarks.mixed.situations import Situation, small
     from tests.builders import NOW
@@ -84,7 +83,6 @@ def _planner(*, settled: bool) -> Callable[[int], str]:
         plan, remembered = decide(world, rules, memory, NOW)
         made: tuple[object, ...] = (plan, remembered)
         if settled:
-            settled_module.MOST_PLAYED = 10_000 if seed % 2 else -1  # both ways to the rest
             rest = come_to_rest(world, rules, remembered, NOW, plan)
             pods = list(rest.world.pods)
             made = (*made, rest.plan, rest.impact, [getattr(rest.world, name) for name in fields if name != "pods"], pods)

@@ -1,7 +1,7 @@
 """A cluster and a policy that are small enough to count by hand."""
 
 from reconciler.cluster.world import World
-from reconciler.decisions.decide import DEFAULT_WORK_BUDGET, decide_ahead
+from reconciler.decisions.decide import DEFAULT_WORK_BUDGET, full_decision
 from reconciler.decisions.memory import Memory
 from reconciler.decisions.work import Work
 from reconciler.plan.policy_tests import CaseResult
@@ -86,6 +86,6 @@ def result(body: str, policy_text: str = POLICY, consequences: tuple[tuple[str, 
     """What becomes of the test in the small cluster."""
     text, rules = one_test(body), policy(policy_text)
     given = given_world(text, 0, world(), rules, START_SECONDS)
-    made = decide_ahead(given, rules, Memory(), START_SECONDS, Work(DEFAULT_WORK_BUDGET))
+    made = full_decision(given, rules, Memory(), START_SECONDS, Work(DEFAULT_WORK_BUDGET))
     rest = come_to_rest(given, rules, made.memory, START_SECONDS, made.plan, DEFAULT_WORK_BUDGET, made)
     return judge(text, 0, seen_at_rest(given, rest, consequences))

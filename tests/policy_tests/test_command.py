@@ -175,7 +175,7 @@ def test_equal_givens_are_decided_once(tree: Path, capsys: pytest.CaptureFixture
     file = tree / TESTS
     file.write_text(file.read_text(encoding="utf-8").partition("  tests:\n")[0] + "  tests:\n" + lines, encoding="utf-8")
     counted = {"snapshots": 0, "decisions": 0}
-    load, decide = policy_test_files.load_world, policy_test_run.decide_ahead
+    load, decide = policy_test_files.load_world, policy_test_run.full_decision
 
     def loaded(path: Path) -> object:
         counted["snapshots"] += 1
@@ -191,7 +191,7 @@ def test_equal_givens_are_decided_once(tree: Path, capsys: pytest.CaptureFixture
 
     monkeypatch.setattr("reconciler.decisions.decide._wanted", wanted)
     monkeypatch.setattr(policy_test_files, "load_world", loaded)
-    monkeypatch.setattr(policy_test_run, "decide_ahead", decided)
+    monkeypatch.setattr(policy_test_run, "full_decision", decided)
     code, out, _ = run(capsys)
     assert (code, out.count("PASSED"), counted) == (0, 100, {"snapshots": 1, "decisions": 2})
 

@@ -24,12 +24,10 @@ import hashlib, msgspec
 from reconciler.decisions.decide import decide
 from reconciler.decisions.memory import Memory
 from reconciler.plan.summary import canonical_json
-from reconciler.simulation import settled as way
 from reconciler.simulation.settled import settled
 from tests.properties.random_clusters import random_cluster
 for seed in range(12):
     start = random_cluster(seed)
-    way.MOST_PLAYED = 10_000 if seed % 2 else -1
     now = start.world.captured_seconds
     plan, memory = decide(start.world, start.policy, Memory(), now)
     plan = settled(start.world, start.policy, memory, now, plan)
@@ -46,7 +44,7 @@ def _output(tmp_path: Path, hash_seed: str) -> str:
 
 
 def test_hash_seed_and_working_directory_do_not_matter(tmp_path):
-    """Plans, settled columns (played and foreseen) and memories of twelve clusters, in other processes and other directories."""
+    """Plans, settled columns and memories of twelve clusters, in other processes and other directories."""
     first = _output(tmp_path, "0")
     (tmp_path / "elsewhere").mkdir()
     assert first.count("\n") == 12

@@ -8,7 +8,6 @@ from reconciler.decisions.decide import decide, settle
 from reconciler.decisions.memory import Memory, Purchase
 from reconciler.policy.documents import Budget, Expander, PolicySet, ScaleDown
 from reconciler.policy.pace import Pace
-from reconciler.simulation import settled as way
 from reconciler.simulation.embedded.agenda import AT_ONCE, NO_DELAY
 from reconciler.simulation.embedded.cluster import SimulatedCluster
 from reconciler.simulation.embedded.rules import RuleBook
@@ -38,14 +37,6 @@ def _cluster(seed: int) -> tuple[ClusterBuilder, PolicySet]:
     return cluster, rules
 
 
-@pytest.fixture(params=["played", "foreseen"])
-def either_way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """To the rest."""
-    if request.param == "foreseen":
-        monkeypatch.setattr(way, "MOST_PLAYED", -1)
-
-
-@pytest.mark.usefixtures("either_way")
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_settled_column_does_not_fall_behind_what_grew(seed):
     """Where a plan grows a group, it comes to rest at no less."""
@@ -58,7 +49,6 @@ def test_the_settled_column_does_not_fall_behind_what_grew(seed):
     assert all(line.settled >= line.desired for line in grown)
 
 
-@pytest.mark.usefixtures("either_way")
 def test_the_settled_column_does_not_mistake_an_older_purchase_for_that_of_the_plan():
     """What the plan itself buys is bought for this demand, whatever was bought before for another."""
     for seed in SEEDS:

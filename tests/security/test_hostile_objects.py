@@ -7,7 +7,7 @@ from pathlib import Path
 
 from reconciler.cluster.defects import DEFECT
 from reconciler.cluster.snapshots.snapshot import read_snapshot
-from reconciler.decisions.decide import DEFAULT_WORK_BUDGET, decide_ahead
+from reconciler.decisions.decide import DEFAULT_WORK_BUDGET, full_decision
 from reconciler.decisions.memory import Memory
 from reconciler.decisions.work import Work
 from reconciler.plan.plan import Plan
@@ -117,7 +117,7 @@ def _plan(items: list[Object]) -> Plan:
     files["evil.json"] = json.dumps({"apiVersion": "v1", "kind": "List", "items": items}).encode()
     world = read_snapshot(files)
     assert sum(len(one.nodes) > 0 for one in fit(world, messages=False)) > 0
-    decision = decide_ahead(world, _RULES, Memory(), world.captured_seconds, Work(DEFAULT_WORK_BUDGET))
+    decision = full_decision(world, _RULES, Memory(), world.captured_seconds, Work(DEFAULT_WORK_BUDGET))
     plan = decision.plan
     return come_to_rest(world, _RULES, Memory(), world.captured_seconds, plan, decision=decision).plan
 

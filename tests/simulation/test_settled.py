@@ -11,16 +11,8 @@ from reconciler.plan.plan import Plan
 from reconciler.plan.summary import plan_digest
 from reconciler.policy.documents import Budget, Headroom, Mode, PolicySet, ScaleDown
 from reconciler.policy.pace import Pace
-from reconciler.simulation import settled as settled_module
 from reconciler.simulation.settled import come_to_rest, settled
 from tests.builders import NOW, ClusterBuilder, machine_deployment, node_group, policy
-
-
-@pytest.fixture(autouse=True, params=["played", "foreseen"])
-def _way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Both ways to the rest, whatever the size of the cluster."""
-    if request.param == "foreseen":
-        monkeypatch.setattr(settled_module, "MOST_PLAYED", -1)
 
 
 def _settle(cluster: ClusterBuilder, rules: PolicySet) -> Plan:

@@ -71,7 +71,7 @@ def command(
     from reconciler.cli.inputs.plan_inputs import read_inputs
     from reconciler.cli.outputs.failure import InputError
     from reconciler.cli.outputs.terminal import text_width
-    from reconciler.decisions.decide import DEFAULT_WORK_BUDGET, decide_ahead
+    from reconciler.decisions.decide import DEFAULT_WORK_BUDGET, full_decision
     from reconciler.decisions.work import Work
     from reconciler.rendering.documents.explanation.case import Case
     from reconciler.rendering.documents.explanation.document import explained
@@ -93,7 +93,7 @@ def command(
         return
     inputs = read_inputs(policy_path, name, cluster_path, now, connection_choice(connection), namespace)
     budget = DEFAULT_WORK_BUDGET if work_budget is None else work_budget
-    decision = decide_ahead(inputs.world, inputs.policy, inputs.memory, inputs.now_seconds, Work(budget))
+    decision = full_decision(inputs.world, inputs.policy, inputs.memory, inputs.now_seconds, Work(budget))
     plan = decision.plan
     chosen = chosen_of({"groups": groups, "nodes": nodes, "pod_namespaces": pod_namespaces})
     check_chosen(chosen, plan, inputs.world)

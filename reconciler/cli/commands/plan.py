@@ -104,7 +104,7 @@ def command(
     from reconciler.cli.outputs.failure import EXIT_CHANGES, EXIT_OK
     from reconciler.cli.outputs.stats import Stats
     from reconciler.cli.outputs.terminal import progress
-    from reconciler.decisions.decide import DEFAULT_WORK_BUDGET, decide_ahead
+    from reconciler.decisions.decide import DEFAULT_WORK_BUDGET, full_decision
     from reconciler.decisions.work import Work
     from reconciler.plan.narrowed import narrowed
 
@@ -144,7 +144,7 @@ def command(
             click.echo(measured.line(nodes=len(inputs.world.nodes), pods=len(inputs.world.pods)), err=True)
         return EXIT_CHANGES if detailed_exitcode and rollout.waves else EXIT_OK
     with measured.stage("decide"), progress("deciding"):
-        decision = decide_ahead(inputs.world, inputs.policy, inputs.memory, inputs.now_seconds, Work(budget))
+        decision = full_decision(inputs.world, inputs.policy, inputs.memory, inputs.now_seconds, Work(budget))
         plan = decision.plan
     chosen = chosen_of({"groups": groups, "nodes": nodes, "pod_namespaces": pod_namespaces})
     check_chosen(chosen, plan, inputs.world)

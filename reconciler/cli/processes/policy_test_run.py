@@ -14,7 +14,7 @@ import msgspec
 from reconciler.cli.outputs.failure import InputError
 from reconciler.cluster.world import World, identity_of
 from reconciler.control.simulated_run import SimulatedRun
-from reconciler.decisions.decide import DEFAULT_WORK_BUDGET, decide, decide_ahead
+from reconciler.decisions.decide import DEFAULT_WORK_BUDGET, decide, full_decision
 from reconciler.decisions.groups.effective_groups import effective_groups
 from reconciler.decisions.memory import Memory
 from reconciler.decisions.work import Work
@@ -346,7 +346,7 @@ class PolicyTestRunner:
             raise text.error(at, "nothing in the snapshot says when it was taken", "write given.now")
         policy = self._policy(text, world, now)
         world = given_world(text, index, world, policy, now)
-        made = decide_ahead(world, policy, Memory(), now, Work(DEFAULT_WORK_BUDGET), with_wanted=False)
+        made = full_decision(world, policy, Memory(), now, Work(DEFAULT_WORK_BUDGET), with_wanted=False)
         seen = seen_now(made.plan)
         if asks_steady_state(test.expect) or asks_consequences(test.expect):
             rest = come_to_rest(world, policy, made.memory, now, made.plan, DEFAULT_WORK_BUDGET, made)

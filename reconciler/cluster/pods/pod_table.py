@@ -1,9 +1,10 @@
 """The pods of a World as columns: 8 bytes a number instead of an object a pod, and ready for kernels."""
 
 from array import array
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import compress
-from operator import and_
+from itertools import compress, islice
+from operator import and_, lt
 
 from reconciler.cluster.pods.pod import Pod, PodPhase
 
@@ -118,10 +119,9 @@ class PodTable:
         table.unschedulable_seconds, table.unknown_node = unschedulable_seconds, unknown_node
         return table
 
-    def with_shapes(self, shape: "array[int]") -> "PodTable":
-        """The same pods with other numbers of shapes; the other columns are shared."""
-        columns = {name: getattr(self, name) for name in self.__slots__ if name != "shape"}
-        return PodTable.of_columns(shape=shape, **columns)
+    def with_columns(self, **changed: "array[int]") -> "PodTable":
+        """The same pods with other columns; the remaining ones are shared."""
+        return PodTable.of_columns(**{name: getattr(self, name) for name in self.__slots__} | changed)
 
     def __len__(self) -> int:
         return len(self.name)
@@ -154,6 +154,22 @@ class PodTable:
         return all(getattr(self, column) == getattr(other, column) for column in self.__slots__)
 
     __hash__ = None  # type: ignore[assignment]  # compared by value, like the lists that it holds
+
+    def in_order(self) -> bool:
+        """Whether rows are in order of namespace and name, none of them twice."""
+        following = zip(islice(self.namespace, 1, None), islice(self.name, 1, None), strict=True)
+        return all(map(lt, zip(self.namespace, self.name, strict=True), following))
+
+    def place(self, key: tuple[str, str]) -> int:
+        """Of a table in order: the first row that does not come before a namespace and name."""
+        namespace, name = key
+        first = bisect_left(self.namespace, namespace)
+        return bisect_left(self.name, name, first, bisect_right(self.namespace, namespace, first))
+
+    def row(self, key: tuple[str, str]) -> int | None:
+        """Of a table in order: the row of a pod by namespace and name; None if there is none."""
+        row = self.place(key)
+        return row if row < len(self) and (self.namespace[row], self.name[row]) == key else None
 
     def key(self, index: int) -> str:
         """`namespace/name` of one row."""

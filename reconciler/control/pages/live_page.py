@@ -11,7 +11,7 @@ from reconciler.cluster.world import World
 from reconciler.control.pages.route import HTML, Answer, Request, Route
 from reconciler.control.turn.figures import Figures, Seen
 from reconciler.control.turn.loop import Decided
-from reconciler.decisions.outcome.foreseen import UpcomingNode, upcoming_nodes
+from reconciler.decisions.outcome.upcoming_nodes import UpcomingNode, upcoming_nodes
 from reconciler.decisions.view import View
 from reconciler.decisions.work import Work
 from reconciler.plan.picture import Picture, Pictures, picture

@@ -38,6 +38,7 @@ class Ends(StrEnum):
     TIME = "with time"
     PODS = "when pods change"
     REMOVALS = "when other nodes leave"
+    JOBS = "when pods of Jobs end"
     PERSON = "when somebody changes it"
 
 
@@ -452,7 +453,8 @@ def _found(ends: Ends, asked_by: Asker, *reasons: type[KeepsNode]) -> tuple[Keep
 KEEPS: tuple[Keep[Any], ...] = (
     *OF_NODES,
     *_found(Ends.PERSON, DRAIN, nodes.GroupObserved, nodes.BelowMinSize),
-    *_found(Ends.TIME, _ALL, pods.DoNotDisrupt, pods.OnCompletion, pods.JobRunning, pods.JobAwaited),
+    *_found(Ends.TIME, _ALL, pods.DoNotDisrupt, pods.OnCompletion, pods.JobRunning),
+    *_found(Ends.JOBS, _ALL, pods.JobAwaited),
     *_found(Ends.PERSON, _ALL, pods.NotSafeToEvict, pods.DoNotDisruptUnreadable, pods.BlockedNamespace, pods.LocalStorage),
     *_found(Ends.PERSON, _ALL, pods.ControllerUnknown, pods.ControllerNotFound, pods.CustomController, pods.Unreplicated),
     *_found(Ends.PERSON, _ALL, pods.MinReplicas, pods.SystemPod),
@@ -499,4 +501,4 @@ def codes_asked_by(asker: Asker) -> frozenset[str]:
     return frozenset(keep.reason.code for keep in KEEPS if asker in keep.asked_by)
 
 
-ENDING_WITH_REMOVALS = frozenset(keep.reason.code for keep in KEEPS if keep.ends is Ends.REMOVALS)
+ENDING_WITH_JOBS = frozenset(keep.reason.code for keep in KEEPS if keep.ends is Ends.JOBS)

@@ -59,7 +59,7 @@ def with_resolved_claims(world: World) -> World:
         return unmade[number]
 
     # Numbers are asked for first: new shapes come with them.
-    named = with_pod_shapes(world, (), pods.with_shapes(column), of_template)
+    named = with_pod_shapes(world, (), pods.with_columns(shape=column), of_template)
     return msgspec.structs.replace(named, pod_shapes=tuple(numbers.shapes))
 
 

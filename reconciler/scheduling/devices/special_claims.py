@@ -38,4 +38,4 @@ def with_left_over_claims(world: World) -> World:
         if number == len(shapes):
             shapes.append(left)
         column[row] = number
-    return msgspec.structs.replace(world, pod_shapes=tuple(shapes), pods=pods.with_shapes(column)) if numbers else world
+    return msgspec.structs.replace(world, pod_shapes=tuple(shapes), pods=pods.with_columns(shape=column)) if numbers else world

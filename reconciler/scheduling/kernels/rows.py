@@ -35,42 +35,6 @@ def rows_on(
     return size
 
 
-def seats(
-    nodes: cython.int[::1],
-    shapes: cython.int[::1],
-    counts: cython.int[::1],
-    stays: cython.uchar[::1],
-    starts: cython.int[::1],
-    seated: cython.int[::1],
-) -> int:
-    """Write to `seated` every node that stays, once for each of its pods, by shape and in the order of the entries. The nodes of
-    shape s are `seated[starts[s]:starts[s + 1]]`. `starts` must have two more places than there are shapes, all 0. Entries of
-    shapes beyond these are skipped. Returns the number of nodes written, or -1 if a node that stays loses pods."""
-    entry: cython.Py_ssize_t
-    turn: cython.Py_ssize_t
-    shape: cython.Py_ssize_t
-    width: cython.Py_ssize_t = len(starts) - 2
-    size: cython.Py_ssize_t = 0
-    for entry in range(len(nodes)):
-        if shapes[entry] < width and stays[nodes[entry]]:
-            if counts[entry] < 0:
-                return -1
-            starts[shapes[entry] + 2] += counts[entry]
-            size += counts[entry]
-    if size > len(seated):
-        return size
-    for shape in range(2, width + 2):
-        starts[shape] += starts[shape - 1]
-    # As in `by_node`: place s + 1 runs from the start of shape s to its end.
-    for entry in range(len(nodes)):
-        shape = shapes[entry]
-        if shape < width and stays[nodes[entry]]:
-            for turn in range(counts[entry]):
-                seated[starts[shape + 1] + turn] = nodes[entry]
-            starts[shape + 1] += counts[entry]
-    return size
-
-
 def seat(
     rows: cython.int[::1],
     nodes: cython.int[::1],
@@ -88,11 +52,3 @@ def seat(
         pod_phase[rows[entry]] = running
         pod_flags[rows[entry]] = ready
         pod_unschedulable[rows[entry]] = 0
-
-
-def renumber(pod_node: cython.int[::1], numbers: cython.int[::1]) -> None:
-    """Every node by its new number (-1: gone)."""
-    row: cython.Py_ssize_t
-    for row in range(len(pod_node)):
-        if pod_node[row] >= 0:
-            pod_node[row] = numbers[pod_node[row]]

@@ -81,6 +81,11 @@ class Durations(msgspec.Struct, frozen=True, kw_only=True):
     unready_toleration_seconds: int = 300
     honour_grace: bool = True
 
+    @property
+    def nothing_takes_time(self) -> bool:
+        """Whether pods end and start, and drains go on, in the same instant."""
+        return not (self.pod_start_seconds or self.drain_retry_seconds or self.honour_grace)
+
 
 NO_DELAY = Durations(
     pod_start_seconds=0,

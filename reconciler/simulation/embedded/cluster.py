@@ -21,6 +21,7 @@ from reconciler.simulation.embedded.disruption_controller import DisruptionContr
 from reconciler.simulation.embedded.drains import Drains
 from reconciler.simulation.embedded.field_owner import OUR_MANAGER, TOPOLOGY_MANAGER, Via, taken, written_by
 from reconciler.simulation.embedded.machines import Machines
+from reconciler.simulation.embedded.moves_at_once import MovesAtOnce
 from reconciler.simulation.embedded.objects import ClusterObjects
 from reconciler.simulation.embedded.pod_lifecycle import PodLifecycle
 from reconciler.simulation.embedded.pod_object import NodeObject, PodObject
@@ -79,6 +80,9 @@ class SimulatedCluster:
             self.journal,
             world.daemon_pods,
         )
+        self._moves = MovesAtOnce(
+            self.objects, self.agenda, self.disruption, self.workloads, self.drains, self.scheduler, self.journal
+        )
         self._versions = 0
         self.machines.templates = {group.target: group.template for group in groups if group.template is not None}
         self.machines.in_zones = {group.target: dict(group.in_zones) for group in groups if group.in_zones}
@@ -127,6 +131,8 @@ class SimulatedCluster:
         while moved:
             moved = self.agenda.do_due()
             moved = self.machines.reconcile() or moved
+            if self.durations.nothing_takes_time:
+                moved = self._moves.step() or moved
             moved = self.drains.step() or moved
             for pod in self.workloads.surplus():
                 self.pods.terminate(pod)

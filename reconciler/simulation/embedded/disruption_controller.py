@@ -8,6 +8,7 @@ a pod that two budgets match.
 """
 
 from collections import Counter
+from collections.abc import Iterable, Mapping
 
 import msgspec
 
@@ -122,6 +123,26 @@ class DisruptionController:
         for key in self.budgets_of(pod.shape):
             self._members[key].follow(self._owner_key(pod), before, after)
             self._dirty[key] = None
+
+    def moved(self, waited: Mapping[tuple[int, int], int], evicted: Iterable[int]) -> None:
+        """Many pods at once run on other nodes: so many that `waited`, by shape and traits, and others of `evicted` shapes."""
+        if not self._members:
+            return
+        for (shape, traits), count in waited.items():
+            owner = self._objects.pod_traits[traits].controller
+            if owner is not None:
+                owner_key = (owner.kind, self._objects.pod_shapes[shape].namespace, owner.name)
+                for key in self.budgets_of(shape):
+                    self._members[key].follow(owner_key, (False, True), (True, True), count)
+        self._dirty.update(
+            dict.fromkeys(key for shape in (*evicted, *(shape for shape, _ in waited)) for key in self.budgets_of(shape))
+        )
+
+    def lets_go(self, shape: int) -> bool:
+        """Whether ready pods of the shape may go one after the other, if each is made again and runs before the next one goes."""
+        keys = self.budgets_of(shape)
+        budgets = [self._objects.budgets[key] for key in keys]
+        return not keys or (len(keys) == 1 and budgets[0].observed and budgets[0].disruptions_allowed > 0)
 
     def scaled(self, namespace: str) -> None:
         """Replicas of a controller changed, so that other numbers are expected."""

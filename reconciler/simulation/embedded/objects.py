@@ -2,20 +2,21 @@
 
 from array import array
 from collections import Counter
-from collections.abc import Iterator, MutableMapping
+from collections.abc import Iterator, MutableMapping, Sequence
 from functools import partial
 from typing import TypeVar
 
 import msgspec
 
 from reconciler.cluster.nodes.node import Node, NodeShape
-from reconciler.cluster.pods.pod import Owner, PodShape, PodTraits
-from reconciler.cluster.pods.pod_table import PodTable, is_gated, is_ready, phase_of
+from reconciler.cluster.pods.pod import Owner, PodPhase, PodShape, PodTraits
+from reconciler.cluster.pods.pod_table import PodTable, is_gated, is_ready, phase_code, phase_of, pod_flags
 from reconciler.cluster.target import Machine, TargetFacts, TargetRef
 from reconciler.cluster.workloads.workload import Controller, DisruptionBudget
 from reconciler.cluster.world import World
 from reconciler.scheduling.default_spread import DefaultSpread
 from reconciler.scheduling.kernels import loops
+from reconciler.scheduling.kernels import rows as kernels
 from reconciler.simulation.embedded.pod_object import NodeObject, PodObject
 from reconciler.simulation.embedded.pod_rows import PodRows
 
@@ -73,53 +74,87 @@ PodKey = tuple[str, str]
 
 class PodStore(MutableMapping[PodKey, PodObject]):
     """In the order of the table, followed by what came later. Objects are made for all pods of a node at once, so these have
-    their order there. Pods without a node have theirs from the start."""
+    their order there. So are those of all pods without a node."""
 
-    def __init__(self, table: PodTable, nodes: list[NodeObject]) -> None:
-        """`nodes` by the indices of the table."""
+    def __init__(self, table: PodTable, nodes: list[NodeObject], *, in_order: bool | None = None) -> None:
+        """`nodes` by the indices of the table. `in_order`: its rows are in order of their keys; None if nobody knows."""
         self._table = table
         self._nodes = nodes
-        self._pods: dict[PodKey, PodObject | int] = dict(
-            zip(zip(table.namespace, table.name, strict=True), range(len(table)), strict=True)
-        )
+        self._made: dict[PodKey, PodObject] = {}
+        self._later: dict[PodKey, PodObject] = {}
+        self._gone: set[PodKey] = set()
+        self._waiting: dict[PodObject, None] | None = None
+        self.in_order = table.in_order() if in_order is None else in_order
+        # A lookup by halves costs no memory, and most rows of a large table are never looked up.
+        self._rows = {} if self.in_order else {key: row for row, key in enumerate(self._keys())}
         self._starts = array("i", bytes(4 * (len(nodes) + 2)))
         self._order = array("i", bytes(4 * len(table)))
         loops.by_node(table.node, self._starts, self._order)
         for index, node in enumerate(nodes):
-            if self._starts[index] < self._starts[index + 1]:
-                node.seat = partial(self._seat, index)
-        self.waiting = {self._make(row): None for row, node in enumerate(table.node) if node < 0}
+            node.reseat(partial(self._seat, index) if self._starts[index] < self._starts[index + 1] else None)
+
+    def _keys(self) -> Iterator[PodKey]:
+        return zip(self._table.namespace, self._table.name, strict=True)
+
+    @property
+    def waits(self) -> bool:
+        """Is there a pod without a node?"""
+        return bool(self._table.node.count(-1) if self._waiting is None else self._waiting)
+
+    @property
+    def waiting(self) -> dict[PodObject, None]:
+        """The pods without a node, finished ones too. Whoever binds or removes one takes it out, and whoever adds one puts it
+        in."""
+        if self._waiting is None:
+            self._waiting = {}
+            self._waiting.update((self._make(row), None) for row, node in enumerate(self._table.node) if node < 0)
+        return self._waiting
 
     def __getitem__(self, key: PodKey) -> PodObject:
-        entry = self._pods[key]
-        if isinstance(entry, int):
-            _ = self._nodes[self._table.node[entry]].pods
-            return self[key]
-        return entry
+        pod = self.get(key)
+        if pod is None:
+            raise KeyError(key)
+        return pod
 
     def get(self, key: PodKey, default: PodObject | None = None) -> PodObject | None:  # type: ignore[override]
         """The pod, or `default`."""
-        entry = self._pods.get(key, default)
-        return self[key] if isinstance(entry, int) else entry
+        pod = self._made.get(key) or self._later.get(key)
+        if pod is not None:
+            return pod
+        row = self._row(key)
+        if row is None:
+            return default
+        node = self._table.node[row]
+        _ = self._nodes[node].pods if node >= 0 else self.waiting
+        return self._made[key]
+
+    def _row(self, key: PodKey) -> int | None:
+        """The row of a pod that is still there."""
+        if key in self._gone:
+            return None
+        return self._table.row(key) if self.in_order else self._rows.get(key)
 
     def __setitem__(self, key: PodKey, pod: PodObject) -> None:
-        self._pods[key] = pod
+        self._later[key] = pod
 
     def __delitem__(self, key: PodKey) -> None:
-        del self._pods[key]
+        if self._later.pop(key, None) is None:
+            del self._made[key]
+            self._gone.add(key)
 
     def __contains__(self, key: object) -> bool:
-        return key in self._pods
+        return key in self._made or key in self._later or (isinstance(key, tuple) and self._row(key) is not None)
 
     def __iter__(self) -> Iterator[PodKey]:
-        return iter(self._pods)
+        yield from (key for key in self._keys() if key not in self._gone)
+        yield from self._later
 
     def __len__(self) -> int:
-        return len(self._pods)
+        return len(self._table) - len(self._gone) + len(self._later)
 
     def made(self) -> list[PodObject]:
         """The pods that have an object."""
-        return [pod for pod in self._pods.values() if not isinstance(pod, int)]
+        return [*self._made.values(), *self._later.values()]
 
     def _seat(self, index: int) -> dict[PodObject, None]:
         """The pods of a node."""
@@ -137,13 +172,15 @@ class PodStore(MutableMapping[PodKey, PodObject]):
         pod.unknown_node = table.unknown_node.get(row, "")
         pod.managed = True
         pod.counted = (pod.ready and not pod.deletion, pod.active)
-        self._pods[namespace, name] = pod
+        self._made[namespace, name] = pod
         return pod
 
 
 Value = TypeVar("Value")
 
 _SPARE_SHAPES = 64
+_RUNNING = phase_code(PodPhase.RUNNING)
+_READY = pod_flags(ready=True, gated=False)
 
 
 class ClusterObjects:
@@ -168,10 +205,9 @@ class ClusterObjects:
         self.machines: dict[tuple[str, str], Machine] = {(machine.namespace, machine.name): machine for machine in world.machines}
         self.budgets: dict[tuple[str, str], DisruptionBudget] = {(b.namespace, b.name): b for b in world.budgets}
         self.controllers: dict[tuple[str, str, str], Controller] = {(c.kind, c.namespace, c.name): c for c in world.controllers}
-        self._waiting = self.pods.waiting
         self.turnover = Turnover()
         self._pods_of_shape: Counter[int] = Counter(world.pods.shape)
-        self._rows = PodRows(world.pods, self.pods)
+        self._rows = PodRows(world.pods, self.pods, in_order=self.pods.in_order)
         self._view: World | None = None
         self._node_order = list(self.nodes.values())
         self._ordered = True
@@ -190,6 +226,10 @@ class ClusterObjects:
         if pod.node is not None:
             self.turnover.changed(pod)
         self.touch()
+
+    def node_at(self, index: int) -> NodeObject:
+        """The node with an index of the last World."""
+        return self._node_order[index]
 
     def node_shape(self, shape: NodeShape) -> int:
         """The index of a node shape, made when it is new."""
@@ -266,9 +306,10 @@ class ClusterObjects:
         self.pods[pod.namespace, pod.name] = pod
         self._rows.joined(pod)
         self._pods_of_shape[pod.shape] += 1
-        self._waiting[pod] = None
-        if node is not None:
-            self.bind(pod, node)
+        if node is None:
+            self.pods.waiting[pod] = None
+        else:
+            self._put(pod, node)
         self.touch()
         return pod
 
@@ -281,23 +322,55 @@ class ClusterObjects:
             del pod.node.pods[pod]
             pod.node = None
         else:
-            del self._waiting[pod]
+            del self.pods.waiting[pod]
         self._rows.gone(pod)
         self.touch()
 
     def bind(self, pod: PodObject, node: NodeObject) -> None:
-        """Put a pod on a node."""
+        """Put a pod that waits on a node."""
+        del self.pods.waiting[pod]
+        self._put(pod, node)
+
+    def _put(self, pod: PodObject, node: NodeObject) -> None:
         pod.node = node
         pod.unschedulable = 0
         pod.nominated = None
         node.put(pod)
         self.turnover.came(pod, node)
-        self._waiting.pop(pod, None)
         self.touch_pod(pod)
+
+    def seat(self, rows: Sequence[int], nodes: Sequence[int], moved_seconds: int) -> None:
+        """Pods of these rows of `pod_table` run on nodes of these indices. Those that had a node are as new. All objects of pods
+        made so far are others from now on, so nobody may keep one."""
+        old = self.pod_table()
+        columns = {name: getattr(old, name)[:] for name in ("node", "phase", "flags", "unschedulable_seconds", "created_seconds")}
+        came = Counter(zip(nodes, map(old.shape.__getitem__, rows), strict=True))
+        left = [row for row in rows if old.node[row] >= 0]
+        came.subtract(Counter((old.node[row], old.shape[row]) for row in left))
+        for row in left:
+            columns["created_seconds"][row] = moved_seconds
+        kernels.seat(
+            array("i", rows),
+            array("i", nodes),
+            _RUNNING,
+            _READY,
+            *(columns[name] for name in ("node", "phase", "flags", "unschedulable_seconds")),
+        )
+        table = old.with_columns(**columns)
+        for (node, shape), count in came.items():
+            key = (self._node_order[node], shape)
+            self.turnover.moved[key] = self.turnover.moved.get(key, 0) + count
+        self.pods = PodStore(table, self._node_order, in_order=self._rows.in_order)
+        self._rows.replaced(table, self.pods)
+        self.touch()
 
     def pending(self) -> Iterator[PodObject]:
         """Pods that wait for a node, in no particular order."""
-        return (pod for pod in self._waiting if not pod.unknown_node and not pod.gated and not pod.deletion and not pod.finished)
+        if not self.pods.waits:
+            return iter(())
+        return (
+            pod for pod in self.pods.waiting if not pod.unknown_node and not pod.gated and not pod.deletion and not pod.finished
+        )
 
     @property
     def serves_devices(self) -> bool:

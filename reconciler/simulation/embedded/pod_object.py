@@ -96,6 +96,10 @@ class NodeObject:
             self._pods = {**seat(), **self._pods}
         return self._pods
 
+    def reseat(self, seat: Callable[[], dict[PodObject, None]] | None) -> None:
+        """Other pods are on the node: those that `seat` makes, or none."""
+        self.seat, self._pods = seat, {}
+
     def put(self, pod: PodObject) -> None:
         """One more pod is on the node."""
         self._pods[pod] = None

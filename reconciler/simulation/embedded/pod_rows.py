@@ -1,9 +1,7 @@
 """The pods of a simulated cluster as a table that follows every change, instead of being rewritten each time."""
 
 from array import array
-from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
-from operator import le
 from typing import Any
 
 from reconciler.cluster.pods.pod_table import PodTable, phase_code, pod_flags
@@ -35,15 +33,18 @@ _NOWHERE = array("i", (-1,)).tobytes()
 class PodRows:
     """Rows in order of namespace and name. Tables that were handed out are never written to again."""
 
-    def __init__(self, table: PodTable, pods: Mapping[PodKey, PodObject]) -> None:
-        """`table` has the rows of `pods`, in their order."""
+    def __init__(self, table: PodTable, pods: Mapping[PodKey, PodObject], *, in_order: bool) -> None:
+        """`table` has the rows of `pods`. `in_order`: they are in order of namespace and name."""
         self._table = table
         self._pods = pods
-        keys = list(zip(table.namespace, table.name, strict=True))
-        self._in_order = len(keys) == len(table) and all(map(le, keys, keys[1:]))
+        self.in_order = in_order
         self._joined: dict[PodKey, None] = {}
         self._gone: dict[PodKey, None] = {}
         self._changed: dict[PodObject, None] = {}
+
+    def replaced(self, table: PodTable, pods: Mapping[PodKey, PodObject]) -> None:
+        """Pods of these keys in this order are otherwise now, and have other objects."""
+        self._table, self._pods = table, pods
 
     def joined(self, pod: PodObject) -> None:
         """A pod was made."""
@@ -65,7 +66,7 @@ class PodRows:
         None if no index changed."""
         self._table = self._followed(moved)
         cuts = len(self._joined) + len(self._gone)
-        if cuts * _PODS_PER_CUT > len(self._pods) or (cuts and not self._in_order):
+        if cuts * _PODS_PER_CUT > len(self._pods) or (cuts and not self.in_order):
             self._arrange(self._table)
         elif cuts:
             self._cut(self._table)
@@ -83,11 +84,9 @@ class PodRows:
                 table.nominated = array("i", map(moved.__getitem__, table.nominated))
         changed = [pod for pod in self._changed if (pod.namespace, pod.name) not in self._joined]
         places: dict[PodKey, int] = {}
-        if not self._in_order or len(changed) * _PODS_PER_CUT > len(table):
+        if not self.in_order or len(changed) * _PODS_PER_CUT > len(table):
             places = {key: row for row, key in enumerate(zip(table.namespace, table.name, strict=True))}
-        rows = [
-            (places[pod.namespace, pod.name] if places else self._row(table, (pod.namespace, pod.name)), pod) for pod in changed
-        ]
+        rows = [(places[pod.namespace, pod.name] if places else table.place((pod.namespace, pod.name)), pod) for pod in changed]
         for name in _CHANGING:
             column, read = getattr(table, name), _READ[name]
             for row, pod in rows:
@@ -114,7 +113,7 @@ class PodRows:
                 fresh = column[:0]
                 fresh.extend(map(column.__getitem__, order))
             setattr(table, name, fresh)
-        self._in_order = True
+        self.in_order = True
         if table.unknown_node or any(pod.unknown_node for pod in joined):
             table.unknown_node = _unknown(table, self._pods)
 
@@ -126,15 +125,11 @@ class PodRows:
         table.unknown_node = old.unknown_node
         return table
 
-    def _row(self, table: PodTable, key: PodKey) -> int:
-        namespaces, names = table.namespace, table.name
-        return bisect_left(range(len(names)), key, key=lambda row: (namespaces[row], names[row]))
-
     def _cut(self, table: PodTable) -> None:
         """Rows of pods that are gone are cut out, those of new pods put in."""
-        gone = [(self._row(table, key), None) for key in self._gone]
+        gone = [(table.place(key), None) for key in self._gone]
         # Two new pods between the same rows are in order of their keys.
-        joined = [(self._row(table, key), self._pods[key]) for key in sorted(self._joined)]
+        joined = [(table.place(key), self._pods[key]) for key in sorted(self._joined)]
         cuts = sorted([*gone, *joined], key=lambda cut: (cut[0], cut[1] is None))
         for name, read in _COLUMNS:
             old = getattr(table, name)

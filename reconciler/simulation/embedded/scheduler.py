@@ -5,7 +5,9 @@ at random. A fixed order keeps runs repeatable. It also packs pods so that a dra
 """
 
 from array import array
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 
 import msgspec
 
@@ -88,6 +90,26 @@ class Bindings(msgspec.Struct, frozen=True):
     preemptions: tuple[Preemption, ...] = ()
 
 
+class Trial:
+    """Nodes are known by their index in the World."""
+
+    def __init__(self, state: SchedulingState, cache: SchedulerCache) -> None:
+        self._state = state
+        self._cache = cache
+
+    def empty(self, pods: Iterable[tuple[int, int]], nodes: Iterable[NodeObject]) -> None:
+        """Take pods (node and shape) away from nodes that take no others."""
+        there = {node.index: self._cache.place_of(node) for node in nodes}
+        for (node, shape), count in Counter(pods).items():
+            self._state.unbind(shape, there[node], count)
+        for place in there.values():
+            self._state.close(place)
+
+    def place(self, shape: int, count: int) -> list[tuple[int, int]]:
+        """As `SchedulingState.place`."""
+        return [(self._cache.nodes[node].index, pods) for node, pods in self._state.place(shape, count)]
+
+
 class Scheduler:
     """Looks again only when something changed since the last look that left pods waiting."""
 
@@ -101,12 +123,26 @@ class Scheduler:
         self.placing: Placing | None = None
         """Where pods would rather go, instead of the first node by name."""
 
+    def is_for(self, shape: int) -> bool:
+        """Do pods of the shape name one of these schedulers?"""
+        return self._objects.pod_shapes[shape].scheduler_name in self._names
+
+    @contextmanager
+    def trial(self, now_seconds: int, shapes: set[int]) -> Iterator["Trial"]:
+        """Where pods of these shapes would go. All that is tried is undone at the end."""
+        state = self._cache.state(now_seconds, shapes)
+        tried = state.mark()
+        try:
+            yield Trial(state, self._cache)
+        finally:
+            state.undo(tried)
+
     def look(self, now_seconds: int) -> Bindings:
         """Bind what fits, nominate for others where lower ones can give way; the rest is marked unschedulable."""
         objects = self._objects
         if objects.revision == self._looked_at:
             return Bindings()
-        waiting = [pod for pod in objects.pending() if objects.pod_shapes[pod.shape].scheduler_name in self._names]
+        waiting = [pod for pod in objects.pending() if self.is_for(pod.shape)]
         if not waiting:
             self._looked_at = objects.revision
             return Bindings()

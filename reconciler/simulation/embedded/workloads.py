@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from reconciler.cluster.pods.pod import Owner, PodPhase, PodShape, PodTraits
+from reconciler.cluster.pods.pod import PodPhase, PodShape, PodTraits
 from reconciler.cluster.pods.pod_table import FINISHED_PHASES
 from reconciler.simulation.embedded.objects import ClusterObjects
 from reconciler.simulation.embedded.pod_object import PodObject
@@ -54,32 +54,29 @@ class Workloads:
         self.by_key: dict[WorkloadKey, Workload] = {}
         self._members: dict[WorkloadKey, dict[PodObject, None]] | None = None
         rows = objects.pod_table()
-        columns = zip(rows.namespace, rows.traits, map(bool, rows.deletion_seconds), rows.phase, strict=True)
-        alike = Counter(columns)
-        first = dict(
-            zip(reversed(list(zip(rows.namespace, rows.traits, strict=True))), range(len(rows) - 1, -1, -1), strict=True)
-        )
-        for (namespace, traits), row in sorted(first.items(), key=lambda item: item[1]):
-            owner = self._owner(traits)
-            if owner is not None:
-                key = (owner.kind, namespace, owner.name)
+        first = dict(zip(reversed(rows.traits), range(len(rows) - 1, -1, -1), strict=True))
+        for traits, row in sorted(first.items(), key=lambda item: item[1]):
+            key = self._key(traits)
+            if key is not None:
                 self.by_key.setdefault(key, Workload(key, rows.shape[row], traits, self._pods_of))
-        for (namespace, traits, ending, phase), count in alike.items():
-            owner = self._owner(traits)
-            if owner is not None and not ending and phase not in FINISHED_PHASES:
-                workload = self.by_key[owner.kind, namespace, owner.name]
-                workload.active += count
-                workload.desired += count
+        for (traits, ending, phase), count in Counter(
+            zip(rows.traits, map(bool, rows.deletion_seconds), rows.phase, strict=True)
+        ).items():
+            key = self._key(traits)
+            if key is not None and not ending and phase not in FINISHED_PHASES:
+                self.by_key[key].active += count
+                self.by_key[key].desired += count
 
     def of(self, pod: PodObject) -> Workload | None:
         """The controller that would make the pod again; None: nobody."""
-        owner = self._owner(pod.traits)
-        return None if owner is None else self.by_key.get((owner.kind, pod.namespace, owner.name))
+        key = self._key(pod.traits)
+        return None if key is None else self.by_key.get(key)
 
-    def _owner(self, traits: int) -> Owner | None:
-        """The controller of pods with these traits, unless they go with their node."""
-        pod_traits = self._objects.pod_traits[traits]
-        return None if pod_traits.daemonset or pod_traits.mirror else pod_traits.controller
+    def _key(self, traits: int) -> WorkloadKey | None:
+        """The controller of pods with these traits; None if they have none or go with their node."""
+        pods = self._objects.pod_traits[traits]
+        owner = None if pods.daemonset or pods.mirror else pods.controller
+        return None if owner is None else (owner.kind, pods.namespace, owner.name)
 
     def _pods_of(self, key: WorkloadKey) -> dict[PodObject, None]:
         """Objects of all pods are made once somebody asks; few do."""
@@ -90,6 +87,14 @@ class Workloads:
                 if workload is not None:
                     self._members.setdefault(workload.key, {})[pod] = None
         return self._members.setdefault(key, {})
+
+    def owns(self, traits: int) -> bool:
+        """Are pods with these traits made again when they leave?"""
+        return self._key(traits) in self.by_key
+
+    def forget_objects(self) -> None:
+        """Pods have other objects."""
+        self._members = None
 
     def named(self, namespace: str, name: str) -> Workload | None:
         """By the name of the controller or, for a ReplicaSet, of its Deployment (its name without the last part)."""

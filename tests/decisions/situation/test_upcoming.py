@@ -5,7 +5,7 @@ from collections import Counter
 from reconciler.cluster.pods.pod import SpreadConstraint
 from reconciler.decisions.decide import decide
 from reconciler.decisions.memory import LeadTime, LeadTimes, Memory
-from reconciler.decisions.outcome.foreseen import UpcomingNode, upcoming_nodes
+from reconciler.decisions.outcome.upcoming_nodes import UpcomingNode, upcoming_nodes
 from reconciler.decisions.view import View
 from reconciler.decisions.work import Work
 from reconciler.plan.plan import PodOutcome

@@ -241,11 +241,6 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         ),
         "facts is None or group.held_why -> group.held_why": "a group whose target is not there is held",
     },
-    "reconciler/decisions/outcome/foreseen.py": {
-        "0 -> 1 in: last_seconds=max((entry.removable_at or 0 for entry in leaving.values()), default=0),": (
-            "nodes that may go have an instant; of none it is said that nothing is waited for"
-        ),
-    },
     "reconciler/decisions/ownership/owner.py": {
         "0 -> 1 in: since = max((owner.time_seconds or first_seen for owner in persons), default=0)": (
             "where no person wrote it is not looked at"

@@ -32,7 +32,7 @@ class _Crowd:
         for number in sorted(self.rng.sample(range(1000), 200)):
             pod = self._pod(f"p{number:04d}")
             self.pods[pod.namespace, pod.name] = pod
-        self.rows = PodRows(PodTable(map(_row, self.pods.values())), self.pods)
+        self.rows = PodRows(PodTable(map(_row, self.pods.values())), self.pods, in_order=True)
 
     def _pod(self, name: str) -> PodObject:
         pod = PodObject("shop", name, f"uid-{name}-{self.rng.random()}", self.rng.randrange(3), 0, self.rng.randrange(99))

@@ -6,7 +6,7 @@ from decimal import Decimal
 import msgspec
 
 from reconciler import __version__
-from reconciler.decisions.outcome.foreseen import UpcomingNode
+from reconciler.decisions.outcome.upcoming_nodes import UpcomingNode
 from reconciler.plan.decided import Decision, Fate
 from reconciler.plan.money import money_text
 from reconciler.plan.picture import Picture

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from reconciler.decisions.outcome.foreseen import UpcomingNode
+from reconciler.decisions.outcome.upcoming_nodes import UpcomingNode
 from reconciler.plan.picture import Picture
 from reconciler.plan.plan import NodeLine, Plan
 from reconciler.rendering.printers.html.element import DASH, NOTHING, Html, joined, tag

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
-from reconciler.decisions.outcome.foreseen import UpcomingNode
+from reconciler.decisions.outcome.upcoming_nodes import UpcomingNode
 from reconciler.decisions.reasons.owners import GroupHeld
 from reconciler.plan.decided import Decision, Fate
 from reconciler.plan.plan import ActionKind, GroupLine, OwnerState, Plan

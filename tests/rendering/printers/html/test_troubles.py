@@ -5,7 +5,7 @@ import re
 import msgspec
 import pytest
 
-from reconciler.decisions.outcome.foreseen import UpcomingNode
+from reconciler.decisions.outcome.upcoming_nodes import UpcomingNode
 from reconciler.plan.decided import Decision, Fate
 from reconciler.plan.plan import ActionKind, GroupLine, Ownership, OwnerState, Plan, PodLine, PodOutcome
 from reconciler.plan.reason import Reason
