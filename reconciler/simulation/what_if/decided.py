@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from reconciler.cluster.world import World
-from reconciler.decisions.decide import decide_ahead
+from reconciler.decisions.decide import full_decision
 from reconciler.decisions.memory import Memory
 from reconciler.decisions.work import Work
 from reconciler.plan.plan import SETTLING_CUT_SHORT, Plan, PodOutcome
@@ -31,7 +31,7 @@ def what_if(
 
     def decided(world: World, policy: PolicySet, at_seconds: int, *, settles: bool) -> tuple[Plan, Rest | None]:
         nonlocal left, decisions
-        made = decide_ahead(world, policy, Memory(), at_seconds, Work(work_budget))
+        made = full_decision(world, policy, Memory(), at_seconds, Work(work_budget))
         rest = come_to_rest(world, policy, made.memory, at_seconds, made.plan, work_budget, made) if settles else None
         plans = 1 if rest is None else max(1, rest.plan.settled_loops or 1)
         decisions += plans
