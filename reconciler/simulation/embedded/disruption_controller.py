@@ -8,7 +8,7 @@ a pod that two budgets match.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 import msgspec
 
@@ -124,19 +124,15 @@ class DisruptionController:
             self._members[key].follow(self._owner_key(pod), before, after)
             self._dirty[key] = None
 
-    def moved(self, waited: Mapping[tuple[int, int], int], evicted: Iterable[int]) -> None:
-        """Many pods at once run on other nodes: so many that `waited`, by shape and traits, and others of `evicted` shapes."""
+    def moved(self, waited: Iterable[tuple[int, int, str]], evicted: Iterable[int]) -> None:
+        """Many pods at once run on other nodes: those that waited, by shape, traits and name, and others of `evicted` shapes."""
         if not self._members:
             return
-        for (shape, traits), count in waited.items():
-            owner = self._objects.pod_traits[traits].controller
-            if owner is not None:
-                owner_key = (owner.kind, self._objects.pod_shapes[shape].namespace, owner.name)
-                for key in self.budgets_of(shape):
-                    self._members[key].follow(owner_key, (False, True), (True, True), count)
-        self._dirty.update(
-            dict.fromkeys(key for shape in (*evicted, *(shape for shape, _ in waited)) for key in self.budgets_of(shape))
-        )
+        for (shape, owner), count in Counter((shape, self._key(traits, name)) for shape, traits, name in waited).items():
+            for key in self.budgets_of(shape):
+                self._members[key].follow(owner, (False, True), (True, True), count)
+                self._dirty[key] = None
+        self._dirty.update((key, None) for shape in evicted for key in self.budgets_of(shape))
 
     def lets_go(self, shape: int) -> bool:
         """Whether ready pods of the shape may go one after the other, if each is made again and runs before the next one goes."""
@@ -229,8 +225,12 @@ class DisruptionController:
         return expected
 
     def _owner_key(self, pod: PodObject) -> OwnerKey:
-        owner = self._objects.owner_of(pod)
-        return (owner.kind, pod.namespace, owner.name) if owner is not None else ("", pod.namespace, pod.name)
+        return self._key(pod.traits, pod.name)
+
+    def _key(self, traits: int, name: str) -> OwnerKey:
+        pods = self._objects.pod_traits[traits]
+        owner = pods.controller
+        return (owner.kind, pods.namespace, owner.name) if owner is not None else ("", pods.namespace, name)
 
 
 def _counted(pod: PodObject) -> Counted:

@@ -1,12 +1,12 @@
 """Pods that are drained and pods that wait find their nodes all at once, by columns instead of an object a pod.
 
 This is for clusters in which nothing takes time. What happens is what evictions, controllers and kube-scheduler would do one
-after the other. Pods for which more than that is needed are left to them. They have no controller, take volumes along, ask for
-devices, are not ready, are kept by a budget, or fit nowhere.
+after the other. Pods for which more than that is needed are left to them, with all that come after them in the scheduler's queue.
+They ask for devices, or could displace others. Drained pods without a controller, those that are not ready and those that a
+budget keeps are left to them as well.
 """
 
 from array import array
-from collections import Counter
 from itertools import groupby
 
 from reconciler.cluster.pods.pod import PodPhase
@@ -68,7 +68,7 @@ class MovesAtOnce:
             self._journal.add(
                 self._agenda.now_seconds, Happened.POD_EVICTED, table.key(row), detail=node, before=table.shape[row]
             )
-        waited = Counter((table.shape[row], table.traits[row]) for row in rows if table.node[row] < 0)
+        waited = [(table.shape[row], table.traits[row], table.name[row]) for row in rows if table.node[row] < 0]
         objects.seat(rows, nodes, self._agenda.now_seconds)
         self._workloads.forget_objects()
         self._disruption.moved(waited, {table.shape[row] for row in evicted})
@@ -100,16 +100,14 @@ class MovesAtOnce:
             row
             for row, node in enumerate(table.node)
             if node < 0
-            and self._objects.pod_traits[table.traits[row]].controller is not None
             and table.phase[row] == _PENDING
             and not is_gated(table.flags[row])
-            and self._moves(table.shape[row])
             and self._scheduler.is_for(table.shape[row])
         ]
 
     def _moves(self, shape: int) -> bool:
         value = self._objects.pod_shapes[shape]
-        return not (value.volumes or value.unmodelled or value.claims)
+        return not (value.unmodelled or value.claims)
 
     def _places(self, rows: list[int], drained: int, table: PodTable) -> tuple[list[int], list[int]]:
         """Rows for which there is room, and the index of the node of each. The last `drained` ones are made anew, so they come
@@ -129,6 +127,8 @@ class MovesAtOnce:
             for shape, run in groupby(rows, key=shapes.__getitem__):
                 if shape in full:
                     continue
+                if not self._moves(shape):
+                    break
                 these = list(run)
                 placed = 0
                 for node, count in trial.place(shape, len(these)):

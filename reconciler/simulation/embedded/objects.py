@@ -9,7 +9,7 @@ from typing import TypeVar
 import msgspec
 
 from reconciler.cluster.nodes.node import Node, NodeShape
-from reconciler.cluster.pods.pod import Owner, PodPhase, PodShape, PodTraits
+from reconciler.cluster.pods.pod import PodPhase, PodShape, PodTraits
 from reconciler.cluster.pods.pod_table import PodTable, is_gated, is_ready, phase_code, phase_of, pod_flags
 from reconciler.cluster.target import Machine, TargetFacts, TargetRef
 from reconciler.cluster.workloads.workload import Controller, DisruptionBudget
@@ -257,10 +257,6 @@ class ClusterObjects:
     def pod_table(self) -> PodTable:
         """The pods as they are now."""
         return self.world(self._origin.captured_seconds if self._view is None else self._view.captured_seconds).pods
-
-    def owner_of(self, pod: PodObject) -> Owner | None:
-        """The pod's controller."""
-        return self.pod_traits[pod.traits].controller
 
     def goes_with_node(self, pod: PodObject) -> bool:
         """DaemonSet and mirror pods: nobody evicts them, they vanish with their node."""
