@@ -110,7 +110,7 @@ class MovesAtOnce:
         return not (value.unmodelled or value.claims)
 
     def _places(self, rows: list[int], drained: int, table: PodTable) -> tuple[list[int], list[int]]:
-        """Rows for which there is room, and the index of the node of each. The last `drained` ones are made anew, so they come
+        """Rows for which there is room, and the index of the node of each. The last `drained` ones are made again, so they come
         after others of their priority. Pods of a shape that could displace others are the last to be looked at if there is no
         room for all of them."""
         if not rows:
