@@ -2,13 +2,11 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from decimal import Decimal
 from typing import Generic, TypeVar
 
 import msgspec
 
 from reconciler.cluster.world import World
-from reconciler.plan.money import difference
 from reconciler.plan.plan import SETTLING_CUT_SHORT, Action, Cost, GroupLine, NodeLine, Plan, PlanProblem, PodLine
 from reconciler.scheduling.departing import departing
 
@@ -57,19 +55,6 @@ class PlanComparison(msgspec.Struct, frozen=True, kw_only=True):
     def settled(self) -> bool:
         """Whether the settled columns of both plans are those of a steady state."""
         return all(pair.either.code != SETTLING_CUT_SHORT for pair in self.problems)
-
-    @property
-    def desired_per_hour_change(self) -> Decimal | None:
-        """How much more the second plan costs once it is done; None when unknown or in two currencies."""
-        return self._change(self.cost_before.desired_per_hour, self.cost_after.desired_per_hour)
-
-    @property
-    def settled_per_hour_change(self) -> Decimal | None:
-        """How much more the second plan costs in the steady state; None if unknown or in two currencies."""
-        return self._change(self.cost_before.settled_per_hour, self.cost_after.settled_per_hour)
-
-    def _change(self, before: str | None, after: str | None) -> Decimal | None:
-        return difference(before, after) if self.cost_before.currency == self.cost_after.currency else None
 
 
 def compare_plans(before: Plan, after: Plan) -> PlanComparison:
