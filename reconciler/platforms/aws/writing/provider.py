@@ -19,7 +19,7 @@ from reconciler.platforms.aws.kinds import READ_LAG_SECONDS
 from reconciler.platforms.aws.writing.accounts import Accounts
 from reconciler.platforms.aws.writing.beside_groups import BesideGroups
 from reconciler.platforms.aws.writing.calls import Answer, Aws, AwsError, failed, unread
-from reconciler.platforms.aws.writing.fresh import Reading, group_members, read, read_alone
+from reconciler.platforms.aws.writing.fresh import Reading, group_members, read, read_alone, read_or_why
 from reconciler.platforms.aws.writing.growth import launch, launches_at_once, set_desired
 from reconciler.platforms.aws.writing.marks import delete_tags, ours, set_tags, written
 from reconciler.platforms.aws.writing.removal import Cancellations, Removals, may_unshield, shielded_since
@@ -221,14 +221,9 @@ class AwsProvider:
 
     def _judged(self, target: TargetRef, write: Callable[[Aws, Reading], WriteResult]) -> WriteResult:
         aws = self._aws(target)
-        try:
-            reading = self._read(target)
-        except AwsError as error:
-            return unread(error, str(target))
-        except msgspec.ValidationError as error:
-            return WriteResult(code=WriteCode.REFUSED, message=f"{target} cannot be understood: {error}")
-        if reading is None:
-            return WriteResult(code=WriteCode.NOT_FOUND, message=f"{target} does not exist")
+        reading = read_or_why(self._read, target)
+        if isinstance(reading, WriteResult):
+            return reading
         if (foreign := self._foreign(reading.facts)) is not None:
             return foreign
         try:

@@ -22,7 +22,7 @@ from reconciler.platforms.aws.facts.ownership import SHIELD, foreign_protection
 from reconciler.platforms.aws.facts.units import IN_SERVICE
 from reconciler.platforms.aws.kinds import READ_LAG_SECONDS
 from reconciler.platforms.aws.writing.calls import AUTO_SCALING, NO_INSTANCE, Aws, AwsError, failed, says, unread
-from reconciler.platforms.aws.writing.fresh import Reading, seen_again
+from reconciler.platforms.aws.writing.fresh import Reading, read_or_why, seen_again
 from reconciler.platforms.aws.writing.growth import set_desired
 from reconciler.platforms.aws.writing.marks import delete_tags, set_tags
 from reconciler.providers.contract import LeavingMachine, RemovalState, TargetRemoval, WriteCode, WriteResult
@@ -205,14 +205,9 @@ class Removals:
 
     def may_begin(self, target: TargetRef, machine: str, bound: Bound) -> WriteResult:
         """Whether the instance may be removed, as far as that is known before its node is empty."""
-        try:
-            reading = self._read(target)
-        except AwsError as error:
-            return unread(error, str(target))
-        except msgspec.ValidationError as error:
-            return WriteResult(code=WriteCode.REFUSED, message=f"{target} cannot be understood: {error}")
-        if reading is None:
-            return WriteResult(code=WriteCode.NOT_FOUND, message=f"{target} is gone")
+        reading = read_or_why(self._read, target)
+        if isinstance(reading, WriteResult):
+            return reading
         wrong = self._foreign(reading.facts) or objection(reading.facts, bound) or _unfit(reading, machine)
         if wrong is None and reading.item.desired_capacity <= reading.item.min_size:
             message = f"{target} is at its MinSize {reading.item.min_size}"
