@@ -40,6 +40,8 @@ from reconciler.decisions.view import View
 from reconciler.plan.plan import PodOutcome
 
 _MOST_TURNS = 3
+_FEW_NODES = 100
+"""Beyond so many new nodes, tries that seldom leave fewer pods take more time than they are worth."""
 
 
 class Order(msgspec.Struct, frozen=True):
@@ -151,19 +153,20 @@ def _with_lower(tried: Grown) -> frozenset[int]:
 
 
 def scarce_first(grow: Grow, order: Order) -> Grown:
-    """Grow. If pods are left because others took scarce nodes, grow again with those pods first. Then do so for pods that are
-    smaller than others with a node. It counts if fewer pods are left, and none of a higher priority more."""
+    """Grow. If pods are left because others took scarce nodes, grow again with those pods first. If few nodes are added, do so
+    for pods that are smaller than others with a node. It counts if fewer pods are left, and none of a higher priority more."""
     best = tried = grow(order)
     for _ in range(_MOST_TURNS):
         if tried.crowded_out.keys() <= order.first.keys():
             break
         order = msgspec.structs.replace(order, first={**order.first, **tried.crowded_out})
         tried = grow(order)
-        if tried.cut_short or _leaves_fewer(best, tried):
-            break
+        better = _leaves_fewer(tried, best)
         # Where as many are left, others may have been crowded out instead.
-        best = tried if _leaves_fewer(tried, best) else best
-    smaller = outnumbered(best.draft, best.queue.waiting())
+        if tried.cut_short or not (better or (best.draft.added <= _FEW_NODES and not _leaves_fewer(best, tried))):
+            break
+        best = tried if better else best
+    smaller = outnumbered(best.draft, best.queue.waiting()) if best.draft.added <= _FEW_NODES else {}
     if smaller.keys() <= best.order.first.keys():
         return best
     tried = grow(msgspec.structs.replace(order, first={**best.order.first, **smaller}))
