@@ -6,7 +6,7 @@ The same pods in the same order may then fill a node that others need. Without p
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from enum import Enum
 
 import msgspec
@@ -46,8 +46,9 @@ class Keeping(Enum):
     EMPTIEST = "emptiest"
 
 
-def keep_promises(draft: Draft, queue: Queue, serve: Serve, keeping: Keeping) -> None:
-    """Pods take the nodes that they were promised, as far as these are there or on their way and have room."""
+def keep_promises(draft: Draft, queue: Queue, serve: Serve, keeping: Keeping, avoided: Callable[[int], Container[int]]) -> None:
+    """Pods take the nodes that they were promised, as far as these are there or on their way and have room. Pods of a shape take
+    none of the nodes that it has `avoided`, since their group failed before: it may fail for ever."""
     if keeping is Keeping.NOT:
         return
     put = place if keeping is Keeping.FIRST_FIT else _on_emptiest
@@ -58,11 +59,12 @@ def keep_promises(draft: Draft, queue: Queue, serve: Serve, keeping: Keeping) ->
         # A pod more in one zone frees a place in the others.
         moved = False
         for shape, waiting in queue.waiting():
-            left = waiting
+            left, apart = waiting, avoided(shape)
             for group in draft.groups:
                 wanted = promised.get(str(group.group.target), {})
                 pods = min(left, wanted.get(digests[shape], 0))
-                nodes = [*(node for node in group.situation.nodes if not draft.state.closed(node)), *group.upcoming_nodes]
+                there = (node for node in group.situation.nodes if not draft.state.closed(node))
+                nodes = [node for node in (*there, *group.upcoming_nodes) if node not in apart]
                 if not pods or not draft.shares.spend(shape, draft.namespace(shape), len(nodes)):
                     continue
                 for node, placed in put(draft, shape, pods, nodes):

@@ -84,14 +84,18 @@ def fill_existing(draft: Draft, queue: Queue, keeping: Keeping = Keeping.NOT) ->
     def serve(node: int) -> Served:
         return served_by_room(draft, node, upcoming.get(node))
 
-    keep_promises(draft, queue, serve, keeping)
     unlikely = {group.position: nodes for group in draft.groups if (nodes := _for_minimum(draft, group))}
+
+    def avoided(shape: int) -> set[int]:
+        tried = (nodes for position, nodes in unlikely.items() if draft.was_tried(draft.groups[position], shape))
+        return {node for nodes in tried for node in nodes}
+
+    keep_promises(draft, queue, serve, keeping, avoided)
     for shape, count in queue.waiting():
         if not draft.shares.spend_first(shape, draft.namespace(shape), draft.state.node_count):
             continue
-        tried = (nodes for position, nodes in unlikely.items() if draft.was_tried(draft.groups[position], shape))
-        avoided = {node for nodes in tried for node in nodes}
-        left = [node for node in range(draft.state.node_count) if node not in avoided] if avoided else None
+        apart = avoided(shape)
+        left = [node for node in range(draft.state.node_count) if node not in apart] if apart else None
         queue.take_on(shape, place(draft, shape, count, left), serve)
 
 

@@ -124,3 +124,24 @@ def test_a_mix_that_was_found_for_new_nodes_is_not_bought_again() -> None:
     plan, _ = decide(_mixed(4).world(), RULES_OF_CARDS, _carried_out(plan, memory), NOW + 60)
     assert not plan.actions
     assert {line.outcome for line in plan.pods} == {PodOutcome.FITS_UPCOMING}
+
+
+def test_the_minimum_of_a_group_that_failed_keeps_no_promise() -> None:
+    """The target replaces the machine that failed, for ever. The pod that was promised it gets a node of the next group."""
+
+    def cluster(spot: int) -> ClusterBuilder:
+        size, made = amounts("4", "16Gi", 110), ClusterBuilder()
+        for name, replicas in (("spot", spot), ("other", 0)):
+            made.target(name, replicas, template=TargetTemplate(capacity=size, allocatable=size, origins=("annotations",)))
+        made.pods("web", 1, cpu="3")
+        return made
+
+    rules = policy(node_group("spot", price_per_hour="0.10"), node_group("other", price_per_hour="0.20"))
+    memory = _carried_out(*decide(cluster(0).world(), rules, Memory(), NOW))
+    failed = msgspec.structs.replace(memory, last_failures={"spot": NOW + 30})
+    rules = policy(node_group("spot", min=1, price_per_hour="0.10"), node_group("other", price_per_hour="0.20"))
+    bought = [
+        [(action.group, action.to) for action in decide(cluster(1).world(), rules, one, NOW + 60)[0].actions]
+        for one in (memory, failed)
+    ]
+    assert bought == [[], [("other", 1)]]
