@@ -85,7 +85,7 @@ def test_only_what_touches_the_policies(github: Place, cluster: Path):
     github.push(7, {"README.md": "no change of policy\n"})
     run.clock += MINUTE
     assert run.round() == [(3, Done.RECENT), (7, Done.UPDATED)]
-    assert "The policy does not differ." in github.host.comments[0]["body"]
+    assert "neither the policy nor the decision differs" in github.host.comments[0]["body"]
 
 
 def test_what_main_did_since_is_not_told(github: Place, cluster: Path):

@@ -111,8 +111,9 @@ class RequestCancelled(Because, frozen=True, kw_only=True):
         parts = [f"machine {', '.join(self.machines)}"] if self.machines else []
         if self.without_machine:
             parts.append(f"{count_text(self.without_machine, 'request')} without a machine")
-        stay = "the 1 node stays" if self.nodes == 1 else f"all {self.nodes} nodes stay"
-        return f"{' and '.join(parts)} never became a node ({self.why}): cancelled, {stay}"
+        verb = "is" if len(self.machines) + self.without_machine == 1 else "are"
+        keeps = f"The group keeps its {count_text(self.nodes, 'node')}" if self.nodes else "The group has no node"
+        return f"{' and '.join(parts)} never became a node ({self.why}) and {verb} cancelled. {keeps}"
 
 
 class CancelLater(Because, frozen=True, kw_only=True):

@@ -106,7 +106,7 @@ def refused(before: Standing, fault: Fault, now_seconds: int) -> tuple[Standing,
 
 def fault_words(fault: Fault, revision: str) -> str:
     """The fault, with file:line:column if there is one, and what the loop continues with."""
-    kept = f"{short_revision(revision)} stays in force" if revision else "No policy is in force, so nothing is done"
+    kept = f"The policy of {short_revision(revision)} stays in force" if revision else "No policy is in force, so nothing is done"
     return f"{shortened(fault.sentence, _MESSAGE_CHARACTERS - len(kept) - 3)}. {kept}"
 
 

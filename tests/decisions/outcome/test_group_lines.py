@@ -154,7 +154,7 @@ CASES: dict[str, tuple[Callable[[], Case], tuple[int, int, int | None], list[tup
         lambda: (_with_machines(_full(2, replicas=4), "a", "b", failed="quota"), _group(), Memory()),
         (4, 2, None),
         [
-            ("RequestCancelled", "machine a, b never became a node (quota): cancelled, all 2 nodes stay"),
+            ("RequestCancelled", "machine a, b never became a node (quota) and are cancelled. The group keeps its 2 nodes"),
             ("MachinesFailed", "2 machines failed or did not register in time: a: quota"),
         ],
     ),
@@ -162,7 +162,7 @@ CASES: dict[str, tuple[Callable[[], Case], tuple[int, int, int | None], list[tup
         lambda: (_with_machines(_full(2, replicas=4), "a", "b", failed="quota"), _group(min=3), Memory()),
         (4, 3, None),
         [
-            ("RequestCancelled", "machine a never became a node (quota): cancelled, all 2 nodes stay"),
+            ("RequestCancelled", "machine a never became a node (quota) and is cancelled. The group keeps its 2 nodes"),
             ("MachinesFailed", "2 machines failed or did not register in time: a: quota"),
         ],
     ),
@@ -174,7 +174,7 @@ CASES: dict[str, tuple[Callable[[], Case], tuple[int, int, int | None], list[tup
         ),
         (4, 3, None),
         [
-            ("RequestCancelled", "machine a never became a node (quota): cancelled, all 2 nodes stay"),
+            ("RequestCancelled", "machine a never became a node (quota) and is cancelled. The group keeps its 2 nodes"),
             ("MachinesFailed", "1 machine failed or did not register in time: a: quota"),
         ],
     ),
@@ -188,7 +188,8 @@ CASES: dict[str, tuple[Callable[[], Case], tuple[int, int, int | None], list[tup
         [
             (
                 "RequestCancelled",
-                "machine a and 1 request without a machine never became a node (quota): cancelled, the 1 node stays",
+                "machine a and 1 request without a machine never became a node (quota) and are cancelled. "
+                "The group keeps its 1 node",
             ),
             ("MachinesFailed", "2 machines failed or did not register in time: a: quota"),
         ],
@@ -203,7 +204,8 @@ CASES: dict[str, tuple[Callable[[], Case], tuple[int, int, int | None], list[tup
         [
             (
                 "RequestCancelled",
-                "1 request without a machine never became a node (no machine within 15m): cancelled, the 1 node stays",
+                "1 request without a machine never became a node (no machine within 15m) and is cancelled. "
+                "The group keeps its 1 node",
             ),
             ("MachinesFailed", "2 machines failed or did not register in time: a: quota"),
         ],
@@ -245,7 +247,10 @@ CASES: dict[str, tuple[Callable[[], Case], tuple[int, int, int | None], list[tup
         ],
     ),
     "a machine made again within a minute of the size": (lambda: (_late(60), _group(), WAITED), (2, 1, None), [
-        ("RequestCancelled", "machine again never became a node (no node within 15m): cancelled, the 1 node stays"),
+        (
+            "RequestCancelled",
+            "machine again never became a node (no node within 15m) and is cancelled. The group keeps its 1 node",
+        ),
         ("MachinesFailed", "1 machine failed or did not register in time: again: no node within 15m"),
     ]),
     "a machine made again later": (lambda: (_late(3500), _group(), HOUR_AGO), (2, 2, None), [

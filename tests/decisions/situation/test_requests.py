@@ -35,7 +35,7 @@ def test_exactly_the_failed_machine_goes() -> None:
     """Two nodes and a failed machine: 3 to 2, the machine is named, no node is."""
     (action,) = _cancel(_with_machines("late"))
     assert (action.from_, action.to, action.machines, action.nodes) == (3, 2, ("late",), ())
-    assert action.reason.message == "machine late never became a node (quota): cancelled, all 2 nodes stay"
+    assert action.reason.message == "machine late never became a node (quota) and is cancelled. The group keeps its 2 nodes"
 
 
 @pytest.mark.parametrize(("age", "taken"), [(PROVISION_SECONDS - 1, 0), (PROVISION_SECONDS, 1)])

@@ -76,7 +76,7 @@ def test_what_does_not_reach_the_policies_is_told_only_where_something_was(repo:
     preview("--base", "main", "--comment")
     repo.commit({"policies/general.yaml": group("general")})
     assert "comment updated" in preview("--base", "main", "--comment").err
-    assert "The policy does not differ." in job.comments[0]["body"]
+    assert "neither the policy nor the decision differs" in job.comments[0]["body"]
 
 
 def test_a_pull_request_that_goes_into_another_branch_now(repo: GitRepo, preview: Preview, job: Host):

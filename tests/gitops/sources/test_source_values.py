@@ -97,7 +97,7 @@ def test_a_source_that_cannot_be_got_at() -> None:
     good, _ = succeeded(BEGUN, FIRST, "", NOW)
     once, (event,) = refused(good, GONE, NOW + 10)
     twice, events = refused(once, GONE, NOW + 20)
-    told = "nobody answers. commit 111111111111 stays in force"
+    told = "nobody answers. The policy of commit 111111111111 stays in force"
     assert (event.type, event.reason, event.message, events) == ("Warning", "SourceUnreachable", told, ())
     assert conditions(twice) == [
         ("Ready", "False", "SourceUnreachable", told),
@@ -137,7 +137,7 @@ def test_without_any_policy_nothing_is_done() -> None:
 @pytest.mark.parametrize("revision", ["", FIRST])
 def test_words_at_their_bound(revision: str) -> None:
     """An event takes 1,024 characters: what stays in force is never cut, one character less is not cut at all."""
-    kept = "commit 111111111111 stays in force" if revision else "No policy is in force, so nothing is done"
+    kept = "The policy of commit 111111111111 stays in force" if revision else "No policy is in force, so nothing is done"
     for size, whole in ((1024 - len(kept) - 3, True), (1024 - len(kept) - 2, False)):
         told = fault_words(Fault(code=FaultCode.UNREACHABLE, message="x" * size), revision)
         assert told.endswith(f". {kept}")

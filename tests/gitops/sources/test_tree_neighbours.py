@@ -129,7 +129,7 @@ def test_neighbours_in_a_change(repo: GitRepo, preview: Preview) -> None:
     repo.commit(BESIDE)
     result = preview("--base", "main", "--verbose")
     assert result.code == 0
-    assert "The policy does not differ." in result.out
+    assert "neither the policy nor the decision differs" in result.out
     named = {line.split(": ")[1] for line in result.err.splitlines() if line.startswith("skipped: ")}
     assert named == {name.removeprefix("policies/") for name in BESIDE}
 

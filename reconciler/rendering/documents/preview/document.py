@@ -71,6 +71,12 @@ def _alone(preview: Preview) -> Iterator[tree.Block]:
 
 
 def _compared(preview: Preview, compared: PlanComparison, fold: Fold) -> Iterator[tree.Block]:
+    if not (preview.changed or preview.loosened or preview.replay is not None) and compared.settled:
+        yield from test_blocks(preview.tests, everything=not fold.names)
+        yield from consequence_alarms(preview, everything=not fold.names)
+        yield from _notes(msgspec.structs.replace(preview, untouched=()))
+        yield tree.Sources(((MAIN, (side_words(preview.base), f"{THIS_PR}: {side_words(preview.head)}")),))
+        return
     sections = [section for section in _sections(preview, compared, fold) if section.differences or section.blocks]
     last = [section for section in sections if section.heading == POLICY and len(section.differences) > _FEW_VALUES]
     first = [msgspec.structs.replace(one, opened=True) for one in sections if one.heading == POLICY and one not in last]

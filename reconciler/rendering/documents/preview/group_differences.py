@@ -161,9 +161,11 @@ def changes_size(pair: Pair[GroupLine]) -> bool:
 
 
 def told_as_actions(groups: Sequence[Pair[GroupLine]], actions: Sequence[Pair[Action]]) -> tuple[Pair[Action], ...]:
-    """Without the changes of size that the line of the group tells with their reasons."""
+    """Without the changes of size, and the releases, that the line of the group tells with their reasons."""
     told = {pair.either.name for pair in groups if changes_size(pair)}
-    return tuple(pair for pair in actions if pair.either.kind is not ActionKind.RESIZE or pair.either.group not in told)
+    released = {pair.after.name for pair in groups if pair.before is not None and pair.after is not None and changes_size(pair)}
+    by_kind = {ActionKind.RESIZE: told, ActionKind.RELEASE: released}
+    return tuple(pair for pair in actions if pair.either.group not in by_kind.get(pair.either.kind, ()))
 
 
 def action_differences(pairs: Sequence[Pair[Action]], fold: Fold) -> tuple[Difference, ...]:

@@ -10,6 +10,8 @@ from reconciler.rendering.words.fold import NAMES_SHOWN, Fold
 from reconciler.rendering.words.plain import listed
 from reconciler.rendering.words.wording import count, outcome_words
 
+_FEW_ALIKE = 2
+"""From so many pods on, those that only have other reasons are one line."""
 _NOWHERE = (PodOutcome.UNPLACEABLE, PodOutcome.NOT_MODELLED)
 
 
@@ -59,7 +61,8 @@ def _places(pods: Sequence[str], one: str, several: str, mark: str, meaning: Mea
 
 def _pending(pairs: Sequence[Pair[PodLine]], fold: Fold) -> tuple[Difference, ...]:
     lots: dict[tuple[bool, str, str, str], list[str]] = {}
-    for pair in pairs:
+    alike = [pair for pair in pairs if fold.names and _placed(pair.before) == _placed(pair.after)]
+    for pair in pairs if len(alike) < _FEW_ALIKE else [pair for pair in pairs if pair not in alike]:
         stuck = pair.after is not None and pair.after.outcome in _NOWHERE and not _nowhere(pair.before)
         lots.setdefault((not stuck, owner_label(pair.either.pod), _placed(pair.before), _placed(pair.after)), []).append(
             pair.either.pod
@@ -74,7 +77,9 @@ def _pending(pairs: Sequence[Pair[PodLine]], fold: Fold) -> tuple[Difference, ..
         )
         for (calm, label, old, new), pods in order
     ]
-    return cut(lines, fold.shown(len(lots), fold.lots), "pod")
+    if len(alike) >= _FEW_ALIKE:
+        lines.append(Difference(OTHERWISE, f"{len(alike)} pods differ in their reasons alone", number=len(alike)))
+    return cut(lines, fold.shown(len(lines), fold.lots), "pod")
 
 
 def _nowhere(line: PodLine | None) -> bool:

@@ -11,6 +11,7 @@ from reconciler.rendering.documents.preview.consequences.consequence import Code
 from reconciler.rendering.documents.preview.consequences.looser_words import looser_words, reached_words
 
 _OWN_SENTENCE = ("mode", "adoptFrom")
+"""Besides targets: groups that come, leave or lose theirs."""
 _FAMILIES = (
     "drain", "hold", "scaleDown.mode", "limits", "health", "size", "pace", "scaleDown", "humanHoldTime", "scaleUp", "headroom",
     "windows", "budgets",
@@ -21,7 +22,7 @@ _ITEM = re.compile(r"\[[^\]]*\]")
 
 def looser_values(loosened: Sequence[Loosened], plan: Plan) -> Iterator[Consequence]:
     """Everything else that lets more happen, and what may: nobody knows which of two schedules is the narrower one."""
-    values = [one for one in loosened if one.path not in _OWN_SENTENCE]
+    values = [one for one in loosened if one.path not in _OWN_SENTENCE and not one.path.startswith("target.")]
     for one in sorted(values, key=lambda value: (not value.certain, *looser_order(value.path, value.before, value.after), value)):
         own = not one.groups and not one.discovered
         reaches = bool(plan.groups) if own else True
