@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
@@ -32,6 +32,19 @@ class Reference(msgspec.Struct, frozen=True, order=True, kw_only=True):
     name: str = ""
 
 
+class Hiding(Protocol):
+    """What puts pseudonyms in the place of words that are not to be shared."""
+
+    def word(self, text: str) -> str:
+        """For one word."""
+
+    def value(self, key: str, text: str) -> str:
+        """For the value of a label, taint or annotation."""
+
+    def tokens(self, text: str) -> str:
+        """For the words of a text; what stands between them stays."""
+
+
 class WireKind(msgspec.Struct, frozen=True, kw_only=True):
     """One kind of object, and what is read of it.
 
@@ -59,7 +72,7 @@ class WireKind(msgspec.Struct, frozen=True, kw_only=True):
     key: Callable[[Any], Key] | None = None
     verbs: tuple[str, ...] = ()
     optional: str = ""
-    shown: Callable[[dict[str, Any], Any], dict[str, Any]] | None = None
+    shown: Callable[[dict[str, Any], Hiding], dict[str, Any]] | None = None
     words_of: Callable[[dict[str, Any]], Iterable[str]] = lambda _: ()
     only_for: tuple[str, ...] = ()
     of_cluster: bool = False

@@ -125,3 +125,11 @@ def _decimal(amount: int, unit: int, places: int, rounding: Rounding) -> str:
         digits += rest > 0
     whole, fraction = divmod(digits, 10**places)
     return f"{whole}.{fraction:0{places}d}".rstrip("0").rstrip(".") if fraction else str(whole)
+
+
+_NOTHING_ELSE = re.compile(r"[0-9]{1,19}(\.[0-9]{1,9})?(m|k|[KMGTPE]i?|[eE][0-9]{1,2})?")
+
+
+def is_quantity(text: str) -> bool:
+    """Whether it is an amount and nothing else: no room for another number, and no sign."""
+    return _NOTHING_ELSE.fullmatch(text) is not None

@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
-from reconciler.cluster.snapshots.redaction import Listing, Pseudonyms, is_instant, is_quantity, redacted
+from reconciler.cluster.snapshots.redaction import Listing, Pseudonyms, is_instant, redacted
 from reconciler.control.capture import Capture
+from reconciler.values.quantity import is_quantity
 from tests.security.planted import MARK, Planter
 from tests.testbed.cluster_api import ClusterApi
 

@@ -41,6 +41,7 @@ from reconciler.cluster.workloads.provisioning_request import provisioning_reque
 from reconciler.values.decoding import convert, decode
 from reconciler.values.instant import InstantError, parse_instant
 from reconciler.values.pseudonym import DIGITS, pseudonym
+from reconciler.values.quantity import is_quantity
 from reconciler.values.whole_number import whole_number
 
 # All objects of one kind as a snapshot keeps them: one list, in the order of their names.
@@ -81,7 +82,6 @@ def name_of(item: Object) -> tuple[str, str]:
 # Without the key, nobody can find a word by trying.
 
 _HARMLESS = re.compile(r"[+-]?[0-9]{1,6}%?|([0-9]{1,6}(h|m|s|ms)){1,4}|true|false|[A-Za-z]?")
-_QUANTITY = re.compile(r"[0-9]{1,19}(\.[0-9]{1,9})?(m|k|[KMGTPE]i?|[eE][0-9]{1,2})?")
 _TOKEN = re.compile(r"[^,=:;/\s]+(?:/[^,=:;/\s]+)?(?==)|[^,=:;/\s]+")
 _WORD_OF_TEXT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]*[A-Za-z0-9]|[A-Za-z0-9]")
 _LONGEST_INSTANT = len("2026-11-21T18:00:00.123456789+01:00")
@@ -144,11 +144,6 @@ class Pseudonyms:
 def words_in(text: str) -> set[str]:
     """The words of a policy's text, in whatever form it is written."""
     return set(_WORD_OF_TEXT.findall(text))
-
-
-def is_quantity(text: str) -> bool:
-    """Whether it is an amount and nothing else."""
-    return _QUANTITY.fullmatch(text) is not None
 
 
 def is_instant(text: str) -> bool:

@@ -10,10 +10,11 @@ from typing import Any
 
 import msgspec
 
-from reconciler.cluster.snapshots.redaction import Pseudonyms, is_quantity
+from reconciler.cluster.platform_reading import Hiding
 from reconciler.platforms.aws.facts.template import LABEL, RESOURCE, TAINT, TEMPLATE
 from reconciler.platforms.aws.facts.user_data import without_the_rest
 from reconciler.values.decoding import convert
+from reconciler.values.quantity import is_quantity
 
 Object = dict[str, Any]
 _ACCOUNT = re.compile(r"\b[0-9]{12}\b")
@@ -32,7 +33,7 @@ def words_of_group(item: Mapping[str, Any]) -> Iterable[str]:
         yield from (str(one.get("InstanceId", "")), str(one.get("AvailabilityZone", "")))
 
 
-def shown(read: type[msgspec.Struct], item: Mapping[str, Any], words: Pseudonyms) -> Object:
+def shown(read: type[msgspec.Struct], item: Mapping[str, Any], words: Hiding) -> Object:
     """One item as `read` decodes it. Raises `msgspec.ValidationError`."""
     fields: Object = msgspec.to_builtins(convert(item, read))
     if fields.get("Tags"):
@@ -48,7 +49,7 @@ def shown(read: type[msgspec.Struct], item: Mapping[str, Any], words: Pseudonyms
     return cleaned
 
 
-def _tag(key: str, text: str, words: Pseudonyms) -> Object:
+def _tag(key: str, text: str, words: Hiding) -> Object:
     if key.startswith((LABEL, TAINT, RESOURCE)):
         head = next(prefix for prefix in (LABEL, TAINT, RESOURCE) if key.startswith(prefix))
         name = key.removeprefix(head)

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
-from reconciler.cluster.snapshots.redaction import Pseudonyms
+from reconciler.cluster.platform_reading import Hiding
 from reconciler.values.decoding import decode
 
 
@@ -189,7 +189,7 @@ def words_of_instance(item: Mapping[str, Any]) -> Iterable[str]:
     yield from (str(item.get("id", "")), str(item.get("location", "")))
 
 
-def shown(read: type[msgspec.Struct], item: Mapping[str, Any], words: Pseudonyms) -> Object:
+def shown(read: type[msgspec.Struct], item: Mapping[str, Any], words: Hiding) -> Object:
     """One item as `read` decodes it. Raises `msgspec.ValidationError`."""
     fields: Object = msgspec.json.decode(msgspec.json.encode(decode(msgspec.json.encode(item), read)))
     if fields.get("node_labels"):
