@@ -100,20 +100,37 @@ class Chains(Mapping[str, tuple[Origin, ...]]):
     these are told when they are asked for."""
 
     def __init__(self) -> None:
-        self._sourced: dict[str, Callable[[], tuple[Origin, ...]]] = {}
+        self._noted: list[tuple[str, Callable[[], tuple[Origin, ...]]] | Callable[[], None]] = []
+        self._by_path: dict[str, Callable[[], tuple[Origin, ...]]] = {}
 
     def __getitem__(self, path: str) -> tuple[Origin, ...]:
-        return self._sourced[path]()
+        return self._sourced()[path]()
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._sourced)
+        return iter(self._sourced())
 
     def __len__(self) -> int:
-        return len(self._sourced)
+        return len(self._sourced())
 
     def keep(self, path: str, sourced: Callable[[], tuple[Origin, ...]]) -> None:
         """Note what tells where a value came from, the source that won first."""
-        self._sourced[path] = sourced
+        self._noted.append((path, sourced))
+
+    def keep_all(self, note: Callable[[], None]) -> None:
+        """Let `note` keep what it has to say of several values, once anybody asks."""
+        self._noted.append(note)
+
+    def _sourced(self) -> Mapping[str, Callable[[], tuple[Origin, ...]]]:
+        while self._noted:
+            noted, self._noted = self._noted, []
+            for position, one in enumerate(noted):
+                if not callable(one):
+                    self._by_path[one[0]] = one[1]
+                    continue
+                one()
+                self._noted += noted[position + 1 :]
+                break
+        return self._by_path
 
 
 def _in_order(levels: Sequence[GroupFields], windows: int, value: GroupValue) -> Sequence[int]:
@@ -219,7 +236,7 @@ class Values:
         Raises TypeError for any other field below it that has no default.
         """
         if not self._has_options and self._windows < 2:
-            self._note_below(path, kind)
+            self.chains.keep_all(partial(self._note_below, path, kind))
             said = tuple(map(attrgetter(".".join(attributes_of(path))), self._levels))
             by_levels: Part = _by_levels(path, kind, said)
             return by_levels
@@ -255,6 +272,9 @@ class Values:
 
     def written(self, now_seconds: int) -> None:
         """Note every field that is more than one scalar, with the levels that say something at this instant."""
+        self.chains.keep_all(partial(self._note_written, now_seconds))
+
+    def _note_written(self, now_seconds: int) -> None:
         levels = self.sources.fields
         for path, field in LEVEL_FIELDS.items():
             self.chains.keep(path, partial(self._levels_of, path, field, levels, now_seconds))
