@@ -1,6 +1,5 @@
 """Comparison of two plans."""
 
-
 import msgspec
 
 from reconciler.plan.comparison import compare_plans
