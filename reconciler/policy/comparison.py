@@ -316,15 +316,20 @@ def _policy_changes(before: PolicySet, after: PolicySet, now_seconds: int) -> It
 def _document_changes(before: NodeGroup | NodeGroupPolicy, after: NodeGroup | NodeGroupPolicy) -> Iterator[PolicyChange]:
     if _bare(before) == _bare(after):
         return
-    # With numpy behind it, it maps a gigabyte: only where two documents differ, and within the bounds of a child process.
-    from deepdiff import DeepDiff  # noqa: PLC0415 - see above
-
     old, new = WrittenDocument(before), WrittenDocument(after)
-    tree = DeepDiff(old.values, new.values, view="tree", threshold_to_diff_deeper=0)
-    levels = [level for kind in sorted(tree) for level in tree[kind]]
-    for level in sorted(levels, key=lambda level: _path_text(tuple(level.path(output_format="list")))):
-        for path, was, is_now in _values(tuple(level.path(output_format="list")), level.t1, level.t2):
-            yield _change(path, _text(was), _text(is_now), before, after, old, new)
+    for path, one, other in sorted(_differing(old.values, new.values, ()), key=lambda difference: _path_text(difference[0])):
+        for below, was, is_now in _values(path, one, other):
+            yield _change(below, _text(was), _text(is_now), before, after, old, new)
+
+
+def _differing(old: Written, new: Written, path: Path) -> Iterator[tuple[Path, object, object]]:
+    """Where two documents differ, as deep as both have mappings; None: not there. Lists are mappings by name, or texts."""
+    for key in old.keys() | new.keys():
+        was, is_now = old.get(key), new.get(key)
+        if isinstance(was, dict) and isinstance(is_now, dict):
+            yield from _differing(was, is_now, (*path, key))
+        elif was != is_now:
+            yield (*path, key), was, is_now
 
 
 def _values(path: Path, was: object, is_now: object) -> Iterator[tuple[Path, object, object]]:

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from reconciler.cli.commands.completion import command as completion
 from reconciler.cli.main import cli
 
-HEAVY = ("msgspec", "yaml", "jsonschema", "deepdiff", "reconciler.decisions", "reconciler.rendering", "reconciler.policy.tree")
+HEAVY = ("msgspec", "yaml", "jsonschema", "reconciler.decisions", "reconciler.rendering", "reconciler.policy.tree")
 
 
 @pytest.mark.parametrize("name", ["plan", "explain", "schema", "completion"])

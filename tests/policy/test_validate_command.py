@@ -178,7 +178,7 @@ def test_validating_loads_neither_templates_nor_clients() -> None:
     """What only other commands need stays unloaded, so that checking stays quick."""
     code = (
         "import sys; from reconciler.cli.main import cli; cli(['validate', 'policies'], standalone_mode=False);"
-        "heavy = {'kubernetes', 'boto3', 'git', 'jsonschema', 'deepdiff', 'asyncio', 'reconciler.decisions'};"
+        "heavy = {'kubernetes', 'boto3', 'git', 'jsonschema', 'asyncio', 'reconciler.decisions'};"
         "print(sorted(heavy & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True, timeout=60)
