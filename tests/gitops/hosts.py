@@ -26,6 +26,7 @@ class Host:
 
     def __init__(self) -> None:
         self.url = ""
+        self.kind = ""
         self.comments: list[dict[str, Any]] = []
         self.failures: list[tuple[int, dict[str, str], str]] = []
         self.requests: list[str] = []
@@ -157,7 +158,10 @@ class _GitHub(_Handler):
         elif (found := _COMMENTS.fullmatch(path)) and self.command == "GET":
             here, headers = self._page([self._shown(comment) for comment in host.of(int(found[1]))])
             self._answer(200, here, headers)
-        elif not path.startswith("/repos/team/policies/issues/"):
+        elif path.startswith("/repos/team/policies/statuses/") and token == TOKEN:
+            host.pulls.append(body)
+            self._answer(201, {**body, "url": f"{host.url}{path}"})
+        elif not path.startswith(("/repos/team/policies/issues/", "/repos/team/policies/statuses/")):
             self._answer(404, {"message": "Not Found"})
         elif token == READ_ONLY:
             self._answer(403, {"message": "Resource not accessible by integration"})
@@ -215,6 +219,10 @@ class _GitLab(_Handler):
         elif _NOTES.fullmatch(path) and self.command == "GET":
             here, headers = self._page([self._shown(comment) for comment in host.of(pull)])
             self._answer(200, here, headers)
+        elif path.startswith("/api/v4/projects/42/statuses/"):
+            if token == TOKEN:
+                host.pulls.append(body)
+            self._answer(201 if token == TOKEN else 403, body)
         elif not named:
             self._answer(404, {"message": "404 Not found"})
         elif token == READ_ONLY:

@@ -59,7 +59,12 @@ if TYPE_CHECKING:
     "-o", "--output", type=click.Choice(["text", "markdown", "json", "html"]), default="text", show_default=True, help="Format."
 )
 @click.option("--out", "out_path", metavar="FILE", type=NAMED_PATH, help="Also save the preview as JSON there.")
-@click.option("--comment", is_flag=True, help="In a CI job: keep one comment on its pull request (GITHUB_TOKEN, GITLAB_TOKEN).")
+@click.option(
+    "--comment",
+    is_flag=True,
+    help="In a CI job: keep one comment on its pull request (GITHUB_TOKEN, GITLAB_TOKEN, BITBUCKET_TOKEN, SYSTEM_ACCESSTOKEN).",
+)
+@click.option("--status", "mark", is_flag=True, help="With --comment: also set a commit status with the headline.")
 @click.option("--comment-key", metavar="KEY", help="Which comment: one a key [default: the cluster, and --name].")
 @click.option("--detailed-exitcode", is_flag=True, help="Exit with 2 when the policy or the decision differs, 0 when not.")
 @click.option("--wide", is_flag=True, help="Text: do not break lines, list every name.")
@@ -87,6 +92,7 @@ def command(
     comment_key: str | None,
     *,
     comment: bool,
+    mark: bool,
     fleet: bool,
     base_tip: bool,
     no_what_if: bool,
@@ -156,7 +162,7 @@ def command(
     if comment:
         from reconciler.cli.processes.preview_comment import annotate, asked_for, preview_content, refusal_content, report
 
-        request = asked_for()
+        request = asked_for(mark=mark)
     cluster = ClusterAsked(
         path=cluster_path, ref=cluster_ref, in_base=cluster_in_base, repository=repo, base=base.ref, head=head.ref,
         name=cluster_name, now=now, connection=connection_choice(connection),

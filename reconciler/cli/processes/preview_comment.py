@@ -14,6 +14,7 @@ from reconciler.cli.outputs.workflow_commands import WORKFLOW_COMMANDS
 from reconciler.gitops.pull_requests.comment import (
     STAMP_ROOM,
     CommentHost,
+    CommitStatus,
     HostCode,
     HostError,
     Message,
@@ -24,7 +25,6 @@ from reconciler.gitops.pull_requests.comment import (
 )
 from reconciler.gitops.pull_requests.job_outputs import SUMMARY_LIMIT, annotations, output_text, summary_text
 from reconciler.gitops.pull_requests.pull_request import HostKind, NoPullRequestError, PullRequest, pull_request
-from reconciler.rendering.printers.markdown.document import GITHUB_LIMIT
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,7 +34,15 @@ if TYPE_CHECKING:
     from reconciler.policy.problems.findings import Problem
 
 _MOST_EVENT_BYTES = 32 << 20
-_TOKEN_NAMES = {HostKind.GITHUB: "GITHUB_TOKEN", HostKind.GITLAB: "GITLAB_TOKEN"}
+_TOKEN_NAMES = {
+    HostKind.GITHUB: "GITHUB_TOKEN",
+    HostKind.GITEA: "GITHUB_TOKEN",
+    HostKind.GITLAB: "GITLAB_TOKEN",
+    HostKind.BITBUCKET_CLOUD: "BITBUCKET_TOKEN",
+    HostKind.BITBUCKET_SERVER: "BITBUCKET_TOKEN",
+    HostKind.AZURE: "SYSTEM_ACCESSTOKEN",
+}
+_ACTIONS = (HostKind.GITHUB, HostKind.GITEA)
 _DONE = {
     Posted.CREATED: "comment written",
     Posted.UPDATED: "comment updated",
@@ -46,7 +54,8 @@ _DONE = {
 class ReportContent(msgspec.Struct, frozen=True, kw_only=True):
     """What is to be said: `digest` over it, `head` the commit, `summary` one line, `changed` whether anything differs.
     `base` is what it was compared with (see `base_stamp`). `untouched`: the change does not reach the policies,
-    which is told only where a comment stands. `markdown` renders it for so many UTF-16 units."""
+    which is told only where a comment stands. `refused`: it cannot be used, or its policy tests fail.
+    `markdown` renders it for so many UTF-16 units."""
 
     digest: str
     head: str
@@ -54,6 +63,7 @@ class ReportContent(msgspec.Struct, frozen=True, kw_only=True):
     changed: bool
     base: str
     untouched: bool = False
+    refused: bool = False
     problems: "tuple[Problem, ...]"
     markdown: "Callable[[int], str]"
 
@@ -66,6 +76,7 @@ def preview_content(preview: "Preview", before: "Side", after: "Side") -> Report
         digest=preview.digest,
         head=preview.head.revision or "",
         summary=preview.plan.summary,
+        refused=bool(preview.tests and preview.tests.failed),
         changed=preview.changed,
         base=base_of(before),
         untouched=_untouched(before, after)
@@ -88,6 +99,7 @@ def refusal_content(before: "Side", after: "Side") -> ReportContent:
         digest=f"sha256:{digest}",
         head=after.side.revision or "",
         summary=f"{refusal(after.problems).title}.",
+        refused=True,
         changed=after.conflicting,
         base=base_of(before),
         untouched=_untouched(before, after),
@@ -105,6 +117,7 @@ def failure_content(before: "Side", after: "Side", why: str) -> ReportContent:
         digest=f"sha256:{hashlib.sha256(why.encode()).hexdigest()}",
         head=after.side.revision or "",
         summary="This change cannot be previewed.",
+        refused=True,
         changed=True,
         base=base_of(before),
         problems=(),
@@ -122,8 +135,8 @@ def _untouched(before: "Side", after: "Side") -> bool:
     return bool(before.content) and before.content == after.content
 
 
-def asked_for() -> PullRequest:
-    """The pull request of this job. Raises `InputError` before any work is done."""
+def asked_for(*, mark: bool) -> PullRequest:
+    """The pull request of this job; `mark`: with a commit status. Raises `InputError` before any work is done."""
     path = os.environ.get("GITHUB_EVENT_PATH", "")
     try:
         with Path(path).open("rb") if path else Path(os.devnull).open("rb") as stream:
@@ -135,12 +148,12 @@ def asked_for() -> PullRequest:
         raise InputError(f"--comment: {error}") from None
     if not request.token and not request.fork:
         raise InputError(f"--comment needs a token in the variable {_TOKEN_NAMES[request.kind]}")
-    return request
+    return msgspec.structs.replace(request, mark=mark)
 
 
 def annotate(request: PullRequest, content: ReportContent) -> None:
     """Problems as annotations of the job; to be called before anything is printed."""
-    if request.kind is HostKind.GITHUB:
+    if request.kind in _ACTIONS:
         WORKFLOW_COMMANDS.print(annotations(content.problems))
 
 
@@ -148,16 +161,8 @@ def report(request: PullRequest, key: str, content: ReportContent) -> None:
     """Write everything else. A token that may only read, like those of forks, is not a failure. Raises `InputError` for
     others."""
     url, failure = "", ""
-    if request.kind is HostKind.GITHUB:
+    if request.kind in _ACTIONS:
         _append("GITHUB_STEP_SUMMARY", summary_text(content.markdown(SUMMARY_LIMIT)))
-    message = Message(
-        key=key,
-        digest=content.digest,
-        head=content.head,
-        base=content.base,
-        order=request.order,
-        markdown=content.markdown(GITHUB_LIMIT - STAMP_ROOM),
-    )
     try:
         if not request.token:
             raise HostError(HostCode.FORBIDDEN, "a change from a fork has no token")
@@ -165,17 +170,27 @@ def report(request: PullRequest, key: str, content: ReportContent) -> None:
         if content.untouched and standing(host, key) is None:
             tell("no comment was written: the change does not reach the policies")
         else:
+            message = Message(
+                key=key,
+                digest=content.digest,
+                head=content.head,
+                base=content.base,
+                order=request.order,
+                markdown=content.markdown(host.limit - STAMP_ROOM),
+            )
             outcome = post(host, message)
             url = outcome.url
             tell(f"{_DONE[outcome.posted]} {url}".rstrip())
+        if request.mark:
+            _mark(host, request, key, content, url)
     except HostError as error:
         if error.code is not HostCode.FORBIDDEN:
             failure = f"--comment: {error}"
         else:
-            where = " and in the step summary" if request.kind is HostKind.GITHUB else ""
+            where = " and in the step summary" if request.kind in _ACTIONS else ""
             why = "changes from forks run with a token that only reads" if request.fork else "see the permissions of the token"
             tell(f"no comment was written: {error}. {why}. The preview is above{where}.")
-    if request.kind is HostKind.GITHUB:
+    if request.kind in _ACTIONS:
         values = {
             "has-changes": "true" if content.changed else "false",
             "digest": content.digest,
@@ -187,15 +202,42 @@ def report(request: PullRequest, key: str, content: ReportContent) -> None:
         raise InputError(failure)
 
 
+def _mark(host: CommentHost, request: PullRequest, key: str, content: ReportContent, url: str) -> None:
+    """The commit of the pull request, with the headline. A token that may not is told, and is not a failure."""
+    if not request.commit:
+        tell("no commit status was set: the job does not name the head of the pull request")
+        return
+    mark = CommitStatus(
+        commit=request.commit, context=f"reconciler/{key}", description=content.summary, failed=content.refused, url=url
+    )
+    try:
+        host.set_status(mark)
+        tell(f"commit status {mark.context} set: {'failed' if mark.failed else 'success'}")
+    except HostError as error:
+        tell(f"no commit status was set: {error}")
+
+
 def _host(request: PullRequest) -> CommentHost:
     try:
         if request.kind is HostKind.GITHUB:
             from reconciler.gitops.pull_requests.github import GitHubPullRequest
 
             return GitHubPullRequest(request.token, request.repository, request.number, api_url=request.url)
-        from reconciler.gitops.pull_requests.gitlab import GitLabMergeRequest
+        if request.kind is HostKind.GITLAB:
+            from reconciler.gitops.pull_requests.gitlab import GitLabMergeRequest
 
-        return GitLabMergeRequest(request.token, request.repository, request.number, url=request.url, web_url=request.web_url)
+            return GitLabMergeRequest(
+                request.token, request.repository, request.number, url=request.url, web_url=request.web_url
+            )  # fmt: skip
+        from reconciler.gitops.pull_requests import rest_forges
+
+        forge = {
+            HostKind.GITEA: rest_forges.GiteaPullRequest,
+            HostKind.BITBUCKET_CLOUD: rest_forges.BitbucketCloudPullRequest,
+            HostKind.BITBUCKET_SERVER: rest_forges.BitbucketServerPullRequest,
+            HostKind.AZURE: rest_forges.AzurePullRequest,
+        }[request.kind]
+        return forge(request.token, request.url, request.number, web_url=request.web_url, collection=request.collection)
     except ImportError:
         raise InputError("--comment needs the clients of both hosts: pip install 'nodegroup-reconciler[pullrequest]'") from None
 

@@ -7,7 +7,7 @@ author counts too.
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from enum import StrEnum
 from typing import Protocol
 from urllib.parse import quote, unquote
@@ -68,8 +68,31 @@ class Comment(msgspec.Struct, frozen=True, kw_only=True):
     url: str
 
 
+class CommitStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """What a commit, or its pull request, is marked with. `context` names the cluster, `description` is one line. `failed`: the
+    change cannot be used, or its policy tests fail. `url` is the page of our comment, or empty."""
+
+    commit: str
+    context: str
+    description: str
+    failed: bool
+    url: str = ""
+
+
+def as_is(text: str) -> str:
+    """For hosts that keep a text as it was sent."""
+    return text
+
+
 class CommentHost(Protocol):
-    """The comments of one pull request. Everything may raise `HostError`."""
+    """The comments of one pull request, and the status of its commit. Everything may raise `HostError`. A comment has at most
+    `limit` UTF-16 units. `shown` is the form in which the host keeps the text of one, marker and stamp apart."""
+
+    limit: int
+
+    @property
+    def shown(self) -> Callable[[str], str]:
+        """See above."""
 
     def author(self) -> str:
         """The login with which we write."""
@@ -85,6 +108,9 @@ class CommentHost(Protocol):
 
     def delete(self, comment: Comment) -> None:
         """Delete one."""
+
+    def set_status(self, status: CommitStatus) -> None:
+        """Set the status, or replace the one of the same context."""
 
 
 class Posted(StrEnum):
@@ -160,12 +186,12 @@ def standing(host: CommentHost, key: str) -> Standing | None:
     return Standing(digest=unquote(stamp[1]), head=unquote(stamp[2]), base=stamp[3] or "", order=int(stamp[4]))
 
 
-def post(host: CommentHost, message: Message, limit: int = GITHUB_LIMIT) -> Outcome:
+def post(host: CommentHost, message: Message) -> Outcome:
     """Bring the pull request to exactly one comment of ours about `message.key`. Raises `HostError`."""
-    us = host.author()
+    us, text = host.author(), body(message, host.limit)
     ours = _ours(host.comments(), us, marker(message.key))
     if not ours:
-        return Outcome(posted=Posted.CREATED, url=host.create(body(message, limit)).url)
+        return Outcome(posted=Posted.CREATED, url=host.create(text).url)
     first, *others = ours
     newest = max(_stamp(comment.body)[2] for comment in ours)
     if message.order < newest <= message.order + MOST_AHEAD:
@@ -175,9 +201,9 @@ def post(host: CommentHost, message: Message, limit: int = GITHUB_LIMIT) -> Outc
         host.delete(comment)
     # The digest alone may have been copied onto another text. With another base, the footer names the commit.
     same = _stamp(first.body)[:2] == (quote(message.digest, safe=":"), message.base)
-    if same and _compared_lines(first.body) == _compared_lines(body(message, limit)):
+    if same and _compared_lines(first.body) == _compared_lines(host.shown(text)):
         return Outcome(posted=Posted.UNCHANGED, url=first.url)
-    return Outcome(posted=Posted.UPDATED, url=host.update(first, body(message, limit)).url)
+    return Outcome(posted=Posted.UPDATED, url=host.update(first, text).url)
 
 
 def _ours(comments: Iterable[Comment], us: str, mark: str) -> list[Comment]:

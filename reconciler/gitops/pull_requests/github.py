@@ -14,17 +14,22 @@ from github.Issue import Issue
 from github.IssueComment import IssueComment
 from github.PullRequest import PullRequest
 
-from reconciler.gitops.pull_requests.comment import Comment, HostCode, HostError, silence_words
+from reconciler.gitops.pull_requests.comment import Comment, CommitStatus, HostCode, HostError, as_is, silence_words
 from reconciler.gitops.pull_requests.pull_request import OpenRequest, Quota
+from reconciler.rendering.printers.markdown.document import GITHUB_LIMIT
 
 _WORKFLOW_LOGIN = "github-actions[bot]"
 _TIMEOUT_SECONDS = 15
+_MOST_DESCRIPTION = 140
 _FORBIDDEN, _NOT_FOUND, _UNPROCESSABLE, _TOO_MANY = (401, 403), (404, 410), 422, 429
 
 
 class GitHubPullRequest:
     """A `CommentHost`. `repository` is `owner/name`. It waits at most `most_wait_seconds` for a rate limit, and tries three more
     times if a server fails."""
+
+    limit = GITHUB_LIMIT
+    shown = staticmethod(as_is)
 
     def __init__(
         self, token: str, repository: str, number: int, *, api_url: str = "https://api.github.com", author: str = "",
@@ -85,6 +90,17 @@ class GitHubPullRequest:
         """One DELETE."""
         try:
             self._known[comment.id].delete()
+        except github.GithubException as error:
+            raise _host_error(error) from None
+        except requests.RequestException as error:
+            raise _unreachable(error) from None
+
+    def set_status(self, status: CommitStatus) -> None:
+        """One POST. GitHub refuses a longer description."""
+        state, text = "failure" if status.failed else "success", status.description[:_MOST_DESCRIPTION]
+        try:
+            commit = self._github.get_repo(self._repository).get_commit(status.commit)
+            commit.create_status(state, status.url or github.GithubObject.NotSet, text, status.context)
         except github.GithubException as error:
             raise _host_error(error) from None
         except requests.RequestException as error:

@@ -12,18 +12,23 @@ import gitlab
 import requests
 from gitlab.exceptions import GitlabError
 
-from reconciler.gitops.pull_requests.comment import Comment, HostCode, HostError, silence_words
+from reconciler.gitops.pull_requests.comment import Comment, CommitStatus, HostCode, HostError, as_is, silence_words
 from reconciler.gitops.pull_requests.pull_request import OpenRequest, Quota
+from reconciler.rendering.printers.markdown.document import GITHUB_LIMIT
 from reconciler.values.whole_number import whole_number
 
 _TIMEOUT_SECONDS = 15.0
 _RETRIES = 3
+_MOST_DESCRIPTION = 255
 _FORBIDDEN, _NOT_FOUND, _TOO_MANY = (401, 403), 404, 429
 _REFUSED = (400, 409, 413, 422)
 
 
 class GitLabMergeRequest:
     """A `CommentHost`. `project` is an id or `group/name`, `number` the iid of the merge request."""
+
+    limit = GITHUB_LIMIT  # GitLab takes a million; the comment is the same everywhere
+    shown = staticmethod(as_is)
 
     def __init__(
         self, token: str, project: str, number: int, *, url: str = "https://gitlab.com", web_url: str = "", author: str = "",
@@ -58,24 +63,29 @@ class GitLabMergeRequest:
 
     def create(self, body: str) -> Comment:
         """One POST."""
-        return self._comment(self._call("post", self._notes(), body))
+        return self._comment(self._call("post", self._notes(), {"body": body}))
 
     def update(self, comment: Comment, body: str) -> Comment:
         """One PUT."""
-        return self._comment(self._call("put", f"{self._notes()}/{comment.id}", body))
+        return self._comment(self._call("put", f"{self._notes()}/{comment.id}", {"body": body}))
 
     def delete(self, comment: Comment) -> None:
         """One DELETE."""
         self._call("delete", f"{self._notes()}/{comment.id}")
 
+    def set_status(self, status: CommitStatus) -> None:
+        """One POST."""
+        state, text = "failed" if status.failed else "success", status.description[:_MOST_DESCRIPTION]
+        page = {"target_url": status.url} if status.url else {}
+        path = f"/projects/{gitlab.utils.EncodedId(self._project)}/statuses/{gitlab.utils.EncodedId(status.commit)}"
+        self._call("post", path, {"state": state, "name": status.context, "description": text, **page})
+
     def _notes(self) -> str:
         return f"/projects/{gitlab.utils.EncodedId(self._project)}/merge_requests/{self._number}/notes"
 
-    def _call(self, verb: str, path: str, body: str | None = None) -> dict[str, Any]:
+    def _call(self, verb: str, path: str, body: dict[str, str] | None = None) -> dict[str, Any]:
         try:
-            response = self._gitlab.http_request(
-                verb, path, post_data=None if body is None else {"body": body}, max_retries=_RETRIES
-            )
+            response = self._gitlab.http_request(verb, path, post_data=body, max_retries=_RETRIES)
             content = response.json() if response.content else {}
         except GitlabError as error:
             raise _host_error(error) from None

@@ -1,13 +1,15 @@
 """Which pull request a CI job runs for, from the variables that its host sets. Pure.
 
 SOURCE: GitHub Actions' default variables and the event payload (`pull_request.number`, `pull_request.head.repo.fork`,
-`GITHUB_REF=refs/pull/N/merge`); GitLab's predefined CI/CD variables (`CI_MERGE_REQUEST_IID`, …).
+`GITHUB_REF=refs/pull/N/merge`), which Gitea and Forgejo set too, with an API below `/api/v1`. GitLab's predefined CI/CD variables
+(`CI_MERGE_REQUEST_IID`, …), those of Bitbucket Pipelines (`BITBUCKET_PR_ID`, …) and Azure Pipelines (`SYSTEM_PULLREQUEST_…`).
 """
 
 import re
 from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from typing import Protocol
+from urllib.parse import quote
 
 import msgspec
 
@@ -65,11 +67,16 @@ class HostKind(StrEnum):
 
     GITHUB = "github"
     GITLAB = "gitlab"
+    GITEA = "gitea"
+    BITBUCKET_CLOUD = "bitbucket"
+    BITBUCKET_SERVER = "bitbucket-server"
+    AZURE = "azure"
 
 
 class PullRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """The place of comments. `repository` is `owner/name` or GitLab's project id. `order` grows with each run of the job. `fork`:
-    the change comes from a fork, whose token may only read."""
+    """The place of comments. `repository` is `owner/name`, or the host's id of it; `url` is the address of the API. `order` grows
+    with each run of the job. `fork`: the change comes from a fork, whose token may only read. `commit` is the head of the change.
+    `collection` is Azure's address above the project. `mark`: the commit gets a status too."""
 
     kind: HostKind
     url: str
@@ -79,6 +86,9 @@ class PullRequest(msgspec.Struct, frozen=True, kw_only=True):
     token: str = ""
     web_url: str = ""
     fork: bool = False
+    commit: str = ""
+    collection: str = ""
+    mark: bool = False
 
 
 class NoPullRequestError(ValueError):
@@ -91,6 +101,7 @@ class _Repository(msgspec.Struct, frozen=True):
 
 class _Head(msgspec.Struct, frozen=True):
     repo: _Repository | None = None
+    sha: str = ""
 
 
 class _Pull(msgspec.Struct, frozen=True):
@@ -108,7 +119,58 @@ def pull_request(environment: Mapping[str, str], event: bytes | None) -> PullReq
         return _github(environment, event)
     if environment.get("GITLAB_CI") == "true":
         return _gitlab(environment)
-    raise NoPullRequestError("neither GitHub Actions nor GitLab CI runs this (GITHUB_ACTIONS, GITLAB_CI)")
+    if environment.get("TF_BUILD", "").lower() == "true":
+        return _azure(environment)
+    if environment.get("BITBUCKET_REPO_SLUG"):
+        return _bitbucket(environment)
+    raise NoPullRequestError(
+        "no known CI runs this (GITHUB_ACTIONS, also of Gitea and Forgejo, GITLAB_CI, BITBUCKET_REPO_SLUG, TF_BUILD)"
+    )
+
+
+def _azure(environment: Mapping[str, str]) -> PullRequest:
+    number, collection = environment.get("SYSTEM_PULLREQUEST_PULLREQUESTID", ""), environment.get("SYSTEM_COLLECTIONURI", "")
+    project, repository = environment.get("SYSTEM_TEAMPROJECT", ""), environment.get("BUILD_REPOSITORY_ID", "")
+    if whole_number(number) is None or not (collection and project and repository):
+        raise NoPullRequestError("this build is not for a pull request: let a build validation policy start it")
+    above = collection.rstrip("/")
+    return PullRequest(
+        kind=HostKind.AZURE,
+        url=f"{above}/{quote(project)}/_apis/git/repositories/{quote(repository)}",
+        repository=repository,
+        number=int(number),
+        order=_order(environment.get("BUILD_BUILDID", ""), ""),
+        token=environment.get("SYSTEM_ACCESSTOKEN", ""),
+        web_url=f"{above}/{quote(project)}/_git/{quote(repository)}/pullrequest/{number}",
+        fork=environment.get("SYSTEM_PULLREQUEST_ISFORK", "").lower() == "true",
+        commit=environment.get("SYSTEM_PULLREQUEST_SOURCECOMMITID", ""),
+        collection=above,
+    )
+
+
+def _bitbucket(environment: Mapping[str, str]) -> PullRequest:
+    """Data Center has no CI of its own: its job names the server, and the project as the workspace."""
+    number, slug = environment.get("BITBUCKET_PR_ID", ""), environment.get("BITBUCKET_REPO_SLUG", "")
+    workspace, server = environment.get("BITBUCKET_WORKSPACE", ""), environment.get("BITBUCKET_SERVER_URL", "").rstrip("/")
+    if whole_number(number) is None or not workspace:
+        raise NoPullRequestError("this build is not for a pull request: let it run below `pull-requests:` (BITBUCKET_PR_ID)")
+    place = quote(workspace), quote(slug)
+    api = environment.get("BITBUCKET_API_URL", "https://api.bitbucket.org/2.0")
+    url = f"{api}/repositories/{place[0]}/{place[1]}"
+    page = f"https://bitbucket.org/{place[0]}/{place[1]}/pull-requests/{number}"
+    if server:
+        url = f"{server}/rest/api/latest/projects/{place[0]}/repos/{place[1]}"
+        page = f"{server}/projects/{place[0]}/repos/{place[1]}/pull-requests/{number}"
+    return PullRequest(
+        kind=HostKind.BITBUCKET_SERVER if server else HostKind.BITBUCKET_CLOUD,
+        url=url,
+        repository=f"{workspace}/{slug}",
+        number=int(number),
+        order=_order(environment.get("BITBUCKET_BUILD_NUMBER", ""), ""),
+        token=environment.get("BITBUCKET_TOKEN", ""),
+        web_url=page,
+        commit=environment.get("BITBUCKET_COMMIT", ""),
+    )
 
 
 def _github(environment: Mapping[str, str], event: bytes | None) -> PullRequest:
@@ -125,14 +187,17 @@ def _github(environment: Mapping[str, str], event: bytes | None) -> PullRequest:
     number = request.number if request else int(named[1]) if named else 0
     if not number:
         raise NoPullRequestError("this run is not for a pull request: let the workflow run `on: pull_request`")
+    url = environment.get("GITHUB_API_URL", "https://api.github.com")
+    gitea = url.rstrip("/").endswith("/api/v1")
     return PullRequest(
-        kind=HostKind.GITHUB,
-        url=environment.get("GITHUB_API_URL", "https://api.github.com"),
+        kind=HostKind.GITEA if gitea else HostKind.GITHUB,
+        url=f"{url.rstrip('/')}/repos/{repository}" if gitea else url,
         repository=repository,
         number=number,
         order=_order(environment.get("GITHUB_RUN_ID", ""), environment.get("GITHUB_RUN_ATTEMPT", "")),
         token=environment.get("GITHUB_TOKEN", ""),
         fork=bool(request and request.head.repo and request.head.repo.fork),
+        commit=request.head.sha if request else "",
     )
 
 
@@ -151,6 +216,7 @@ def _gitlab(environment: Mapping[str, str]) -> PullRequest:
         token=environment.get("GITLAB_TOKEN", ""),
         web_url=f"{page}/-/merge_requests/{number}" if page else "",
         fork=source != environment.get("CI_MERGE_REQUEST_PROJECT_ID", project),
+        commit=environment.get("CI_MERGE_REQUEST_SOURCE_BRANCH_SHA", "") or environment.get("CI_COMMIT_SHA", ""),
     )
 
 
@@ -160,6 +226,10 @@ def job_order(environment: Mapping[str, str]) -> int | None:
         return _order(environment.get("GITHUB_RUN_ID", ""), environment.get("GITHUB_RUN_ATTEMPT", ""))
     if environment.get("GITLAB_CI") == "true":
         return _order(environment.get("CI_PIPELINE_ID", ""), "")
+    if environment.get("TF_BUILD", "").lower() == "true":
+        return _order(environment.get("BUILD_BUILDID", ""), "")
+    if environment.get("BITBUCKET_REPO_SLUG"):
+        return _order(environment.get("BITBUCKET_BUILD_NUMBER", ""), "")
     return None
 
 

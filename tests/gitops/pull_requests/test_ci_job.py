@@ -1,4 +1,4 @@
-"""Which pull request a CI job runs for, by the variables that GitHub Actions and GitLab CI document."""
+"""Which pull request a CI job runs for, by the variables that each CI documents."""
 
 import json
 
@@ -23,6 +23,46 @@ OF_GITLAB = PullRequest(
     kind=HostKind.GITLAB, url="https://gitlab.example", repository="42", number=7, order=99_000, token="t0ken",
     web_url="https://gitlab.example/ada/policies/-/merge_requests/7",
 )  # fmt: skip
+
+
+BITBUCKET = {
+    "BITBUCKET_WORKSPACE": "ada", "BITBUCKET_REPO_SLUG": "policies", "BITBUCKET_PR_ID": "7", "BITBUCKET_BUILD_NUMBER": "5",
+    "BITBUCKET_COMMIT": "a" * 40, "BITBUCKET_TOKEN": "t0ken",
+}  # fmt: skip
+AZURE = {
+    "TF_BUILD": "True", "SYSTEM_COLLECTIONURI": "https://dev.azure.com/ada/", "SYSTEM_TEAMPROJECT": "node groups",
+    "BUILD_REPOSITORY_ID": "1d-2e", "SYSTEM_PULLREQUEST_PULLREQUESTID": "7", "BUILD_BUILDID": "5", "SYSTEM_ACCESSTOKEN": "t0ken",
+    "SYSTEM_PULLREQUEST_ISFORK": "False", "SYSTEM_PULLREQUEST_SOURCECOMMITID": "a" * 40,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("environment", "kind", "url", "page"),
+    [
+        (
+            {**GITHUB, "GITHUB_API_URL": "https://git.example/api/v1"},
+            HostKind.GITEA, "https://git.example/api/v1/repos/ada/policies", "",
+        ),
+        (
+            BITBUCKET,
+            HostKind.BITBUCKET_CLOUD, "https://api.bitbucket.org/2.0/repositories/ada/policies",
+            "https://bitbucket.org/ada/policies/pull-requests/7",
+        ),
+        (
+            {**BITBUCKET, "BITBUCKET_SERVER_URL": "https://git.example/"},
+            HostKind.BITBUCKET_SERVER, "https://git.example/rest/api/latest/projects/ada/repos/policies",
+            "https://git.example/projects/ada/repos/policies/pull-requests/7",
+        ),
+        (
+            AZURE,
+            HostKind.AZURE, "https://dev.azure.com/ada/node%20groups/_apis/git/repositories/1d-2e",
+            "https://dev.azure.com/ada/node%20groups/_git/1d-2e/pullrequest/7",
+        ),
+    ],
+)  # fmt: skip
+def test_variables_of_other_hosts(environment: dict[str, str], kind: HostKind, url: str, page: str) -> None:
+    found = pull_request(environment, None)
+    assert (found.kind, found.url, found.web_url, found.number, found.token, found.fork) == (kind, url, page, 7, "t0ken", False)
 
 
 def _event(fork: bool | None = None, number: int = 9) -> bytes:
@@ -89,12 +129,14 @@ def test_variables_of_gitlab(changes: dict[str, str | None], expected: dict[str,
 @pytest.mark.parametrize(
     ("environment", "event", "told"),
     [
-        ({}, None, "neither GitHub Actions nor GitLab CI runs this"),
-        ({"GITHUB_ACTIONS": "false", "GITLAB_CI": "1"}, None, "neither GitHub Actions nor GitLab CI runs this"),
+        ({}, None, "no known CI runs this"),
+        ({"GITHUB_ACTIONS": "false", "GITLAB_CI": "1"}, None, "no known CI runs this"),
         ({**GITHUB, "GITHUB_REPOSITORY": "policies"}, None, "GITHUB_REPOSITORY is not owner/name"),
         ({**GITHUB, "GITHUB_REPOSITORY": "../x"}, None, "GITHUB_REPOSITORY is not owner/name"),
         ({**GITHUB, "GITHUB_REPOSITORY": "ada/.."}, None, "GITHUB_REPOSITORY is not owner/name"),
         ({**GITHUB, "GITHUB_REF": "refs/heads/main"}, None, "this run is not for a pull request"),
+        ({**BITBUCKET, "BITBUCKET_PR_ID": ""}, None, "this build is not for a pull request"),
+        ({**AZURE, "SYSTEM_PULLREQUEST_PULLREQUESTID": ""}, None, "this build is not for a pull request"),
         (GITHUB, b"[]", "the file of GITHUB_EVENT_PATH has an unexpected form"),
         ({**GITLAB, "CI_MERGE_REQUEST_IID": "x"}, None, "this job is not for a merge request"),
         ({**GITLAB, "CI_MERGE_REQUEST_IID": ""}, None, "this job is not for a merge request"),

@@ -1,13 +1,34 @@
-"""One comment for one cluster, against servers that behave as GitHub's and GitLab's do."""
+"""One comment for one cluster, against servers that behave as those of six hosts do."""
 
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from functools import partial
 
 import pytest
 
-from reconciler.gitops.pull_requests.comment import CommentHost, HostCode, HostError, Message, Posted, body, marker, post
+from reconciler.gitops.pull_requests.comment import (
+    CommentHost,
+    CommitStatus,
+    HostCode,
+    HostError,
+    Message,
+    Posted,
+    body,
+    marker,
+    post,
+)
 from reconciler.gitops.pull_requests.github import GitHubPullRequest
 from reconciler.gitops.pull_requests.gitlab import GitLabMergeRequest
+from reconciler.gitops.pull_requests.rest_forges import (
+    AzurePullRequest,
+    BitbucketCloudPullRequest,
+    BitbucketServerPullRequest,
+    GiteaPullRequest,
+    RestForge,
+)
 from tests.gitops.hosts import READ_ONLY, TOKEN, Host, github_host, gitlab_host
+from tests.gitops.rest_hosts import AZURE, CLOUD, GITEA, SERVER, rest_host
 
 FIRST = Message(key="prod", digest="sha256:1", head="a" * 40, order=10, markdown="## one\n")
 SECOND = Message(key="prod", digest="sha256:2", head="b" * 40, order=11, markdown="## two\n")
@@ -23,16 +44,45 @@ def gitlab(host: Host, token: str = TOKEN) -> GitLabMergeRequest:
     return GitLabMergeRequest(token, "42", 7, url=host.url, web_url="https://gitlab.example.org/x/-/merge_requests/7")
 
 
-@pytest.fixture(params=["github", "gitlab"])
+def rest(forge: type[RestForge], base: str, page: str) -> Callable[..., RestForge]:
+    """A client of pull request 7 over REST."""
+
+    def client(host: Host, token: str = TOKEN) -> RestForge:
+        collection = f"{host.url}/org" if forge is AzurePullRequest else ""
+        return forge(token, f"{host.url}{base}", 7, web_url=page, collection=collection, pause_seconds=0)
+
+    return client
+
+
+HOSTS: dict[str, tuple[Callable[[], AbstractContextManager[Host]], Callable[..., CommentHost]]] = {
+    "github": (github_host, github),
+    "gitlab": (gitlab_host, gitlab),
+    "gitea": (partial(rest_host, "gitea"), rest(GiteaPullRequest, GITEA, "")),
+    "cloud": (partial(rest_host, "cloud"), rest(BitbucketCloudPullRequest, CLOUD, "https://bitbucket.example.org/7")),
+    "server": (partial(rest_host, "server"), rest(BitbucketServerPullRequest, SERVER, "https://bitbucket.example.org/7")),
+    "azure": (partial(rest_host, "azure"), rest(AzurePullRequest, AZURE, "https://azure.example.org/7")),
+}
+
+
+@pytest.fixture(params=HOSTS)
 def both(request: pytest.FixtureRequest) -> Iterator[tuple[Host, CommentHost]]:
     """A server and its client."""
-    with (github_host if request.param == "github" else gitlab_host)() as host:
-        yield host, github(host) if request.param == "github" else gitlab(host)
+    server, client = HOSTS[request.param]
+    with server() as host:
+        host.kind = request.param
+        yield host, client(host)
+
+
+def other(host: Host, token: str) -> CommentHost:
+    """A client of the same server with another token."""
+    return HOSTS[host.kind][1](host, token)
 
 
 def texts(host: Host) -> list[str]:
     """What the comments say, without their hidden lines."""
-    return [comment["body"].partition("-->\n")[2].partition("-->\n")[2] or comment["body"] for comment in host.comments]
+    return [
+        re.sub(r"^(?:<!-- reconciler|\[//\]: # \(reconciler).*\n", "", one["body"], flags=re.MULTILINE) for one in host.comments
+    ]
 
 
 def test_written_once_then_updated(both: tuple[Host, CommentHost]):
@@ -124,7 +174,7 @@ def test_edited_by_a_person(both: tuple[Host, CommentHost]):
 def test_token_that_may_only_read(both: tuple[Host, CommentHost]):
     """As on a pull request from a fork: a code of its own."""
     host, _ = both
-    client = gitlab(host, READ_ONLY) if isinstance(both[1], GitLabMergeRequest) else github(host, READ_ONLY)
+    client = other(host, READ_ONLY)
     with pytest.raises(HostError) as refused:
         post(client, FIRST)
     assert (refused.value.code, host.comments) == (HostCode.FORBIDDEN, [])
@@ -133,7 +183,7 @@ def test_token_that_may_only_read(both: tuple[Host, CommentHost]):
 def test_wrong_token(both: tuple[Host, CommentHost]):
     """Refused without repeating the token."""
     host, _ = both
-    client = gitlab(host, "wr0ng") if isinstance(both[1], GitLabMergeRequest) else github(host, "wr0ng")
+    client = other(host, "wr0ng")
     with pytest.raises(HostError) as refused:
         post(client, FIRST)
     assert refused.value.code is HostCode.FORBIDDEN
@@ -156,6 +206,65 @@ def test_rate_limit_that_passes(both: tuple[Host, CommentHost], monkeypatch: pyt
     host.failures = [(429, {"Retry-After": "1"}, "You have exceeded a secondary rate limit")]
     assert post(client, FIRST).posted is Posted.CREATED
     assert 1 in waited
+
+
+def test_ten_pushes_leave_one_comment_and_every_host_has_the_same(both: tuple[Host, CommentHost]):
+    """Folds and small print are the same words where a host does not show HTML."""
+    host, client = both
+    fold = "<details><summary>two nodes</summary>\n\n- node a\n- node b\n\n</details>\n"
+    for push in range(10):
+        text = f"## Plan {push}\n\n{fold}\n<sub>{push}</sub>\n"
+        post(client, Message(key="prod", digest=f"sha256:{push}", head=f"{push}" * 40, order=push, markdown=text))
+    (said,) = texts(host)
+    assert re.sub(r"</?\w+>|[*#-]", " ", said).split() == ["Plan", "9", "two", "nodes", "node", "a", "node", "b", "9"]
+    assert post(client, Message(key="prod", digest="sha256:9", head="f" * 40, order=11, markdown=text)).posted is Posted.UNCHANGED
+
+
+@pytest.mark.parametrize(
+    ("failed", "words"), [(True, {"failure", "failed", "FAILED"}), (False, {"success", "succeeded", "SUCCESSFUL"})]
+)
+def test_the_commit_has_a_status_with_the_headline(both: tuple[Host, CommentHost], *, failed: bool, words: set[str]):
+    """One of its own for each cluster, and never longer than the host takes."""
+    host, client = both
+    mark = CommitStatus(
+        commit="a" * 40, context="reconciler/prod", description="Plan: " + "x" * 300, failed=failed, url="https://e.org"
+    )
+    client.set_status(mark)
+    (status,) = host.pulls
+    assert status["state"] in words
+    assert status["description"].startswith("Plan: ")
+    assert len(status["description"]) <= 255
+    assert "prod" in str(status.get("context") or status.get("name") or status.get("key"))
+
+
+@pytest.mark.parametrize("token", [READ_ONLY, "wr0ng"])
+def test_a_status_that_may_not_be_set(both: tuple[Host, CommentHost], token: str):
+    """A code of its own, as for comments."""
+    host, _ = both
+    with pytest.raises(HostError) as refused:
+        other(host, token).set_status(CommitStatus(commit="a" * 40, context="reconciler/prod", description="x", failed=False))
+    assert (refused.value.code, host.pulls) == (HostCode.FORBIDDEN, [])
+
+
+def test_a_long_text_fits_each_host(both: tuple[Host, CommentHost]):
+    """Ours is cut to the limit of the host, which takes it."""
+    host, client = both
+    long = Message(key="prod", digest="d", head="", order=1, markdown="x\n" * 60_000)
+    assert post(client, long).posted is Posted.CREATED
+    assert len(host.comments[0]["body"]) <= (32_768 if host.kind in ("cloud", "server") else 65_536)
+
+
+def test_the_next_page_is_on_the_same_server(monkeypatch: pytest.MonkeyPatch):
+    """An answer cannot send the token elsewhere."""
+    monkeypatch.setattr("time.sleep", lambda _: None)
+    with rest_host("cloud") as host:
+        client = HOSTS["cloud"][1](host)
+        for number in range(60):
+            host.add("ada", f"comment {number}")
+        host.url = "http://elsewhere.example.org"
+        with pytest.raises(HostError) as refused:
+            post(client, FIRST)
+    assert refused.value.code is HostCode.REFUSED
 
 
 def test_pull_request_that_is_not_there():

@@ -183,7 +183,7 @@ def test_gitlab_job(repo: GitRepo, preview: Preview, monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.parametrize(("environment", "told"), [
-    ({}, "neither GitHub Actions nor GitLab CI"), ({**GITHUB, "GITHUB_TOKEN": ""}, "GITHUB_TOKEN"),
+    ({}, "no known CI runs this"), ({**GITHUB, "GITHUB_TOKEN": ""}, "GITHUB_TOKEN"),
     ({**GITHUB, "GITHUB_REF": "refs/heads/main"}, "on: pull_request"), ({**GITHUB, "GITHUB_REPOSITORY": "../x"}, "not owner"),
     ({**GITLAB, "CI_MERGE_REQUEST_IID": ""}, "merge_request_event"), (GITLAB, "GITLAB_TOKEN"),
 ])  # fmt: skip
