@@ -49,17 +49,20 @@ def _on_new_nodes(draft: Draft, group: GroupDraft) -> set[int]:
 def outnumbered(draft: Draft, left: Sequence[tuple[int, int]]) -> dict[int, int]:
     """Shapes among `left` (shape, pods) with smaller pods than others of the same priority that are on new nodes.
 
-    Both could run there, and room for one of those others may be room for several of these. By shape: its size. None is younger:
-    kube-scheduler serves older pods first, so they would lose the room again.
+    Both could run there, and room for one of those others may be room for several of these. No group that could run these can
+    grow any more. By shape: its size. None is younger: kube-scheduler serves older pods first, so they would lose the room again.
     """
     choices = _Choices(draft)
     grown = [(group.position, _on_new_nodes(draft, group)) for group in choices.groups if group.new_nodes] if left else []
+    roomy = {one.position for one in choices.groups if one.group.template and draft.room(one, one.group.template)[0] > 0}
     smaller = {}
     for shape, _ in left if grown else ():
         pod = draft.state.pod_shape(shape)
         if not draft.shares.spend(shape, draft.namespace(shape), len(choices.groups)):
             continue
         able = choices.of(shape)
+        if not able.isdisjoint(roomy):
+            continue
         rivals = frozenset[int]().union(*(there for position, there in grown if position in able)) - {shape}
         if any(_is_smaller(draft, shape, other) for other in rivals if draft.state.pod_shape(other).priority == pod.priority):
             smaller[shape] = size_of(pod)
