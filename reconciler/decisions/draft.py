@@ -23,7 +23,7 @@ from reconciler.decisions.ownership.owner import Judgement
 from reconciler.decisions.provisioning import requests_asked
 from reconciler.decisions.reasons.groups import BackedOff, GroupUnhealthy, TemplateUnknown
 from reconciler.decisions.reasons.owners import GroupHeld
-from reconciler.decisions.reasons.pods import LabelUnknown, TemplateRefuted, ZoneNotCertain
+from reconciler.decisions.reasons.pods import LabelUnknown, SizeDoubtful, TemplateRefuted, ZoneNotCertain
 from reconciler.decisions.reasons.sizes import (
     AtMaxSize,
     CapacityEnds,
@@ -160,7 +160,7 @@ class Draft:
         self.states = states
         self.policy_digest = policy_digest
         self.refuted: dict[tuple[int, int], TemplateRefuted | None] = {}
-        self.probes: dict[tuple[int, int], LabelUnknown | ZoneNotCertain] = {}
+        self.probes: dict[tuple[int, int], LabelUnknown | SizeDoubtful | ZoneNotCertain] = {}
         """Reasons about labels that nobody states, by group and pod shape."""
         self.probed: dict[str, Probe] = {}
         """What to remember of nodes that were added to learn it."""

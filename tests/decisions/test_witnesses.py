@@ -18,6 +18,7 @@ from tests.decisions.deciding import codes, group, of_kind, plan_of, pod
 GI = 1 << 30
 FOUR = amounts("4", "16Gi", 110)
 TYPE = "node.kubernetes.io/instance-type"
+NEW = NOW - 299
 
 
 def world(
@@ -63,7 +64,7 @@ def bought(plan: Plan) -> int:
 @pytest.mark.parametrize("pods", [1, 2, 9])
 def test_a_pod_that_no_node_of_the_group_could_take(pods: int) -> None:
     """The template says 4 processors, the node has 2: nothing is bought for pods of 3, and the plan says why."""
-    plan = decided(world("2", pods=pods))
+    plan = decided(world("2", pods=pods, created=NEW))
     assert bought(plan) == 0
     assert {line.outcome for line in plan.pods} == {PodOutcome.UNPLACEABLE}
     said = next(reason for reason in group(plan, "general").reasons if reason.code == "SmallerThanTemplate")
@@ -72,7 +73,7 @@ def test_a_pod_that_no_node_of_the_group_could_take(pods: int) -> None:
 
 
 def test_what_the_policy_writes_is_no_better_evidence() -> None:
-    assert bought(decided(world("2"), template=Template(capacity=(("cpu", 4000), ("memory", 16 * GI))))) == 0
+    assert bought(decided(world("2", created=NEW), template=Template(capacity=(("cpu", 4000), ("memory", 16 * GI))))) == 0
 
 
 def test_as_many_as_the_nodes_show() -> None:
@@ -91,7 +92,7 @@ def test_nodes_that_keep_the_word() -> None:
 
 def test_the_smallest_of_several_counts() -> None:
     """With nodes of 4 and of 2 nobody can say which one comes."""
-    assert bought(decided(world("4", "2", pods=2))) == 0
+    assert bought(decided(world("4", "2", pods=2, created=NEW))) == 0
 
 
 def test_without_nodes_the_template_is_all_there_is() -> None:
@@ -147,6 +148,29 @@ def test_a_new_template_that_does_not() -> None:
     seen = world("2", "2", pods=4)
     machines = tuple(msgspec.structs.replace(one, outdated=one.node == "n0") for one in seen.machines)
     assert bought(decided(msgspec.structs.replace(seen, machines=machines))) == 0
+
+
+@pytest.mark.parametrize(
+    ("cpus", "ages", "outdated", "nodes", "code"),
+    [
+        ("2", (299,), None, 0, "SmallerThanTemplate"),
+        ("2", (300,), None, 1, "Probing"),
+        ("22", (90_000, 86_399), None, 0, "SmallerThanTemplate"),
+        ("22", (90_000, 86_400), None, 1, "Probing"),
+        ("24", (600, 599), None, 9, "PendingPods"),
+        ("42", (600, 599), None, 1, "Probing"),
+        ("2", (90_000,), False, 0, "SmallerThanTemplate"),
+    ],
+)
+def test_smaller_nodes_count_for_a_while(cpus: str, ages: tuple[int, ...], outdated: bool | None, nodes: int, code: str) -> None:
+    """One for five minutes and two for a day, until a probe is added; a later node as declared overrules them at once. What
+    certainly came of the present template counts as long as it is there."""
+    seen = world(*cpus, pods=10, outdated=outdated)
+    aged = tuple(msgspec.structs.replace(one, created_seconds=NOW - age) for one, age in zip(seen.nodes, ages, strict=True))
+    plan = decided(msgspec.structs.replace(seen, nodes=aged))
+    assert bought(plan) == nodes
+    assert code in codes(group(plan, "general"))
+    assert ("SizeDoubtful" in codes(plan.pods[-1])) == (code == "Probing")
 
 
 @pytest.mark.parametrize(("newest", "nodes"), [("4", 2), ("2", 0)])

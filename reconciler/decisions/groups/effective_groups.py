@@ -15,7 +15,7 @@ from reconciler.decisions.groups.cluster_names import passed_over
 from reconciler.decisions.groups.effective_values import Sources, Values, sources_at
 from reconciler.decisions.groups.group import AUTO, EffectiveGroup, Origin
 from reconciler.decisions.groups.membership import Membership, discovered, membership, target_ref, tier_of
-from reconciler.decisions.groups.new_node import LIVE_SOURCE, TemplateResult, least_of, new_node_shape, untried, witnesses
+from reconciler.decisions.groups.new_node import LIVE_SOURCE, TemplateResult, least_of, new_node_shape, overruled, untried, witnesses
 from reconciler.decisions.groups.template_devices import DeviceEvidence
 from reconciler.decisions.groups.template_labels import LabelEvidence, in_zones, with_zones
 from reconciler.decisions.groups.template_volumes import VolumeEvidence, at_most
@@ -103,7 +103,10 @@ def effective_group(world: World, claim: Claim, now_seconds: int) -> EffectiveGr
     complete_until = now_seconds - scale_up.max_node_startup_time_seconds
     seen = witnesses(world, facts, claim.members, claim.machine_of, complete_until)
     new_node = _new_node(world, claim, complete_until, claim.members)
-    template, smaller = (new_node.shape, None) if new_node.shape is None else least_of(world, new_node.shape, seen)
+    template, smaller, smaller_since = new_node.shape, None, ()
+    if template is not None:
+        seen, smaller_since = overruled(world, template, seen)
+        template, smaller = least_of(world, template, seen)
     if template is not None:
         template = msgspec.structs.replace(template, volumes=at_most(template.volumes, claim.volumes.least(seen.present)))
     sources_of = (*((f"{LIVE_SOURCE}, which have less",) if smaller is not None else ()), *new_node.sources)
@@ -136,6 +139,7 @@ def effective_group(world: World, claim: Claim, now_seconds: int) -> EffectiveGr
         template=template,
         in_zones=() if facts is None else in_zones(template, claim.template, claim.evidence),
         stated=new_node.shape,
+        smaller_since=smaller_since,
         from_template=_new_node(world, claim, complete_until, ()).shape if balance_with == AUTO else None,
         made_of_template=frozenset(node.name for node in seen.present),
         untried=new_node.shape is not None and untried(world, new_node.shape, seen),

@@ -27,8 +27,8 @@ class EffectiveGroup(msgspec.Struct, frozen=True, kw_only=True):
     A field of `scaleDown` and `scaleUp` that is added to the policy is here without a line of its own.
 
     `template` is the shape of a new node (None: unknown, `template_problem` says why). `in_zones` is the same in each of several
-    zones that the platform fills evenly. `stated` is the same without regard to nodes that have less. `from_template` is
-    the same without regard to any node, for `balanceWith: Auto` (None: unknown, or not asked). `made_of_template` are its
+    zones that the platform fills evenly. `stated` is the same without regard to nodes that have less. `smaller_since`: when these
+    were created, if nobody knows the template of any of them. `from_template` is the same without regard to any node, for `balanceWith: Auto` (None: unknown, or not asked). `made_of_template` are its
     ready nodes that came from this template, as far as known. `untried`: no node has come from it yet, and the previous ones are
     smaller. `pods_guessed`: no source gives the number of pods of a new node. `devices_declared`: the policy says which devices
     it has. `chains` maps a field path (`size.min`) to the sources in order of precedence; the first one won. `facts` is None if
@@ -52,6 +52,7 @@ class EffectiveGroup(msgspec.Struct, frozen=True, kw_only=True):
     pods_guessed: bool = False
     devices_declared: bool = False
     stated: NodeShape | None = None
+    smaller_since: tuple[int, ...] = ()
     from_template: NodeShape | None = None
     made_of_template: frozenset[str] = frozenset()
     untried: bool = False

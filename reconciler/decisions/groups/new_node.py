@@ -41,6 +41,9 @@ def accelerator_label(shape: NodeShape) -> tuple[str, str] | None:
 # For each resource the smaller amount counts. Otherwise a pod that fits the template, but no node of the group, would add one
 # node after the other. Nodes that were made from an older template do not count, because the present one may be right. Until a
 # node has come from the present template, nodes are added one at a time.
+#
+# If nobody tells which template made a smaller node, it counts until a later node has what the template states. Until then, a
+# probe is added now and then for pods that only the template would run (`growth.probes`).
 
 INSTANCE_TYPE_LABEL = "node.kubernetes.io/instance-type"
 _AT_ONCE = ("cpu", "memory", "pods")
@@ -49,11 +52,12 @@ _NODES_THAT_PROVE_A_LACK = 2
 
 
 class Witnesses(msgspec.Struct, frozen=True, kw_only=True):
-    """Ready nodes of one group, by the template that made them: the present one (or nobody knows), or an older one. Of nodes
-    created after `complete_until` devices may be still to come."""
+    """Ready nodes of one group, by the template that made them: the present one (or nobody knows, `unsure`), or an older one. Of
+    nodes created after `complete_until` devices may be still to come."""
 
     present: tuple[Node, ...] = ()
     older: tuple[Node, ...] = ()
+    unsure: frozenset[str] = frozenset()
     complete_until: int = 0
 
 
@@ -67,6 +71,7 @@ def witnesses(
     """The ready nodes of a group, apart. `machine_of` are the machines behind nodes, by the index of the node."""
     present: list[Node] = []
     older: list[Node] = []
+    unsure: set[str] = set()
     other_types: dict[int, bool] = {}
     wanted = dict(facts.template.labels).get(INSTANCE_TYPE_LABEL) if facts is not None else None
     for index in members:
@@ -79,12 +84,32 @@ def witnesses(
             if node.shape not in other_types:
                 other_types[node.shape] = world.node_shapes[node.shape].label(INSTANCE_TYPE_LABEL) not in (None, wanted)
             outdated = other_types[node.shape]
+        elif outdated is None:
+            unsure.add(node.name)
         (older if outdated else present).append(node)
     if facts is not None and facts.rolling_out and present:
         # Which of them are of the new revision nobody tells: the newest is what comes of the template now, if anything has.
         newest = max(present, key=lambda node: (node.created_seconds, node.name))
         older, present = [*older, *(node for node in present if node is not newest)], [newest]
-    return Witnesses(present=tuple(present), older=tuple(older), complete_until=complete_until)
+        unsure.clear()
+    return Witnesses(present=tuple(present), older=tuple(older), unsure=frozenset(unsure), complete_until=complete_until)
+
+
+def overruled(world: World, stated: NodeShape, seen: Witnesses) -> tuple[Witnesses, tuple[int, ...]]:
+    """The witnesses without smaller nodes that a later one overrules, and when the smaller ones that count were created: of those
+    alone of which nobody knows the template."""
+    small = {
+        node.shape: least_of(world, stated, msgspec.structs.replace(seen, present=(node,)))[1] is not None for node in seen.present
+    }
+    if not any(small.values()):
+        return seen, ()
+    declared = max((node.created_seconds for node in seen.present if not small[node.shape]), default=0)
+    doubted = [node for node in seen.present if small[node.shape] and node.name in seen.unsure]
+    gone = [node for node in doubted if node.created_seconds < declared]
+    present = tuple(node for node in seen.present if node not in gone)
+    counting = sorted(node.created_seconds for node in doubted if node.created_seconds >= declared)
+    certain = any(small[node.shape] and node.name not in seen.unsure for node in seen.present)
+    return msgspec.structs.replace(seen, present=present, older=(*seen.older, *gone)), () if certain else tuple(counting)
 
 
 def least_of(world: World, stated: NodeShape, seen: Witnesses) -> tuple[NodeShape, SmallerThanTemplate | None]:

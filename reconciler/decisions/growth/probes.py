@@ -8,6 +8,10 @@ waits for a day, or for a change of the policy or of the target.
 The same helps where the platform keeps the zones of a group even and a pod needs one of them. Each node that comes elsewhere
 makes the next one more likely to come there. Up to two are tried for each other zone:
 one that makes it even with the rest, and one where the platform chooses.
+
+It also helps where the nodes of a group have less than its template, nobody knows which template made them, and a pod needs what
+the template states. One such node counts for five minutes, more of them for a day after the last one. Then a probe shows whether
+it is still so.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,9 +24,9 @@ from reconciler.decisions.demand.queue import Queue
 from reconciler.decisions.draft import Draft, GroupDraft
 from reconciler.decisions.growth.zones import rejection
 from reconciler.decisions.memory import Probe
-from reconciler.decisions.reasons.pods import AWAIT, IN_VAIN, NONE, PROBE, LabelUnknown, ZoneNotCertain
+from reconciler.decisions.reasons.pods import AWAIT, IN_VAIN, NONE, PROBE, LabelUnknown, SizeDoubtful, ZoneNotCertain
 from reconciler.decisions.reasons.sizes import Probing
-from reconciler.decisions.situation.evidence import REMEMBERED_SECONDS, made_of, target_of
+from reconciler.decisions.situation.evidence import FIRST_SECONDS, REMEMBERED_SECONDS, made_of, target_of
 from reconciler.scheduling.packing import label_keys
 from reconciler.values.instant import instant_text
 
@@ -39,7 +43,9 @@ def probe(draft: Draft, queue: Queue) -> frozenset[str]:
     grown: set[str] = set()
     for shape, count in queue.waiting():
         for group in by_preference:
-            unknown = _unknown_label(draft, group, shape) or _unknown_zone(draft, group, shape)
+            unknown = (
+                _unknown_label(draft, group, shape) or _unknown_zone(draft, group, shape) or _unknown_size(draft, group, shape)
+            )
             if unknown is None:
                 continue
             step, until = _next_step(draft, group, shape, grown)
@@ -75,6 +81,19 @@ def _unknown_zone(draft: Draft, group: GroupDraft, shape: int) -> ZoneNotCertain
         return None
     rejected = rejection(draft, group, template, shape)
     return rejected if isinstance(rejected, ZoneNotCertain) else None
+
+
+def _unknown_size(draft: Draft, group: GroupDraft, shape: int) -> SizeDoubtful | None:
+    """Whether the pod needs a node as the template states it, and the smaller ones have counted for long enough."""
+    since, stated, template = group.group.smaller_since, group.group.stated, group.group.template
+    if not since or stated is None or template is None or group.group.whole:
+        return None
+    lasts = FIRST_SECONDS if len(since) == 1 else REMEMBERED_SECONDS
+    if draft.now_seconds < since[-1] + lasts or not draft.shares.spend(shape, draft.namespace(shape), 2):
+        return None
+    if _runs(draft, group, shape, template) or not _runs(draft, group, shape, stated):
+        return None
+    return SizeDoubtful(group=group.group.name)
 
 
 def _possible(draft: Draft, group: GroupDraft, shape: int) -> Iterator[dict[str, str]]:

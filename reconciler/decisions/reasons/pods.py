@@ -159,6 +159,28 @@ class LabelUnknown(Because, frozen=True, kw_only=True):
         )
 
 
+class SizeDoubtful(Because, frozen=True, kw_only=True):
+    """The template of a group would run the pod, and its nodes have less than that. Nobody knows whether the present template
+    made them. `step` as in `LabelUnknown`."""
+
+    code = "SizeDoubtful"
+    group: str
+    step: str = ""
+    until: str = ""
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """What a probe shows."""
+        return ("size",)
+
+    def sentence(self) -> str:
+        """What is in doubt, and what happens."""
+        return (
+            f"{self.group}: its template would run the pod, and its nodes have less. Nobody knows whether this template made "
+            f"them. {_step_text(self.step, self.until)}"
+        )
+
+
 class ResourceNotOffered(Because, frozen=True, kw_only=True):
     """The pod asks for a resource that no group is known to offer. `keys` would declare it, the policy's first."""
 
