@@ -539,9 +539,10 @@ class Draft:
         """Of the next new node of the group, where its zone matters."""
         return draft.order.landing(self.coming(draft)) if draft.order is not None else None
 
-    def tries_again(self, draft: GroupDraft, number: int) -> bool:
-        """Whether the node with this number of those to come would be a second one for a zone in which nodes did not come."""
-        return draft.order is not None and draft.order.landing(number).again
+    def tries_again(self, draft: GroupDraft, number: int, shape: int) -> bool:
+        """Whether the node with this number of those to come would be a second one for a zone that is only tried for the pod."""
+        some = len(self._open_to.get((draft.position, shape), draft.group.in_zones)) < len(draft.group.in_zones)
+        return draft.order is not None and draft.order.landing(number).tries_again(some_zones=some)
 
     def elsewhere(self, trying: GroupDraft | None = None, trials: Iterable[int] = ()) -> dict[int, OpenZones]:
         """Future nodes whose zone is open. `trials` are additional ones of the group `trying`. Once each of the zones with the

@@ -193,6 +193,7 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     except those that another policy has. `promised`: target -> pods by shape that wait for a node that was added for them.
     `refuted`: target and kind of pod or zone -> what did not help. `pledges`: target -> what the last plan adds. `purchases`:
     target -> what has come of what was asked for. `probes`: target and kind of pod -> nodes added for it to learn a label.
+    `zones`: target whose zones the platform fills -> those in which its nodes have come.
     `tiers`: tier with `returnAfter` -> its capacity.
     `lead_times`: target -> how long its nodes took, and which are under way.
     `bookings`: uid of a ProvisioningRequest -> until when its room is kept.
@@ -227,6 +228,7 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     pledges: Mapping[str, Pledge] = {}
     purchases: Mapping[str, Came] = {}
     probes: Mapping[str, Probe] = {}
+    zones: Mapping[str, tuple[str, ...]] = {}
     tiers: Mapping[str, TierState] = {}
     lead_times: Mapping[str, LeadTimes] = {}
     bookings: Mapping[str, UnixSeconds] = {}

@@ -33,6 +33,7 @@ from reconciler.decisions.situation.request_clocks import note_waiting
 from reconciler.decisions.situation.requests_under_way import note_lead_times
 from reconciler.decisions.situation.turns import note_turns
 from reconciler.decisions.situation.waiting_pods import WaitingPods, waiting_pods
+from reconciler.decisions.situation.zone_order import note_zones
 from reconciler.decisions.work import Work
 from reconciler.plan.plan import NodeState, OwnerState
 from reconciler.policy.documents import PolicySet
@@ -72,6 +73,7 @@ class View(msgspec.Struct, frozen=True):
         world = as_observed(world, memory, now_seconds)
         waiting = waiting_pods(world)
         groups, members = effective_view(world, policy, now_seconds)
+        memory = note_zones(memory, world, groups, members)
         resumed = frozenset(group.name for group in groups if group.name in memory.held_groups and not group.hold)
         memory = forget(note_turns(memory, world, waiting, groups, now_seconds), groups, resumed, now_seconds)
         states = node_states(world, groups, members, memory, now_seconds)

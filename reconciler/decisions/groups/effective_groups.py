@@ -15,7 +15,15 @@ from reconciler.decisions.groups.cluster_names import passed_over
 from reconciler.decisions.groups.effective_values import Sources, Values, sources_at
 from reconciler.decisions.groups.group import AUTO, EffectiveGroup, Origin
 from reconciler.decisions.groups.membership import Membership, discovered, membership, target_ref, tier_of
-from reconciler.decisions.groups.new_node import LIVE_SOURCE, TemplateResult, least_of, new_node_shape, overruled, untried, witnesses
+from reconciler.decisions.groups.new_node import (
+    LIVE_SOURCE,
+    TemplateResult,
+    least_of,
+    new_node_shape,
+    overruled,
+    untried,
+    witnesses,
+)
 from reconciler.decisions.groups.template_devices import DeviceEvidence
 from reconciler.decisions.groups.template_labels import LabelEvidence, in_zones, with_zones
 from reconciler.decisions.groups.template_volumes import VolumeEvidence, at_most

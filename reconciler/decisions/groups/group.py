@@ -28,11 +28,11 @@ class EffectiveGroup(msgspec.Struct, frozen=True, kw_only=True):
 
     `template` is the shape of a new node (None: unknown, `template_problem` says why). `in_zones` is the same in each of several
     zones that the platform fills evenly. `stated` is the same without regard to nodes that have less. `smaller_since`: when these
-    were created, if nobody knows the template of any of them. `from_template` is the same without regard to any node, for `balanceWith: Auto` (None: unknown, or not asked). `made_of_template` are its
-    ready nodes that came from this template, as far as known. `untried`: no node has come from it yet, and the previous ones are
-    smaller. `pods_guessed`: no source gives the number of pods of a new node. `devices_declared`: the policy says which devices
-    it has. `chains` maps a field path (`size.min`) to the sources in order of precedence; the first one won. `facts` is None if
-    the target does not exist.
+    were created, if nobody knows the template of any of them. `from_template` is the same without regard to any node, for
+    `balanceWith: Auto` (None: unknown, or not asked). `made_of_template` are its ready nodes that came from this template, as far
+    as known. `untried`: no node has come from it yet, and the previous ones are smaller. `pods_guessed`: no source gives the
+    number of pods of a new node. `devices_declared`: the policy says which devices it has. `chains` maps a field path
+    (`size.min`) to the sources in order of precedence; the first one won. `facts` is None if the target does not exist.
     """
 
     name: str

@@ -99,7 +99,8 @@ def overruled(world: World, stated: NodeShape, seen: Witnesses) -> tuple[Witness
     """The witnesses without smaller nodes that a later one overrules, and when the smaller ones that count were created: of those
     alone of which nobody knows the template."""
     small = {
-        node.shape: least_of(world, stated, msgspec.structs.replace(seen, present=(node,)))[1] is not None for node in seen.present
+        node.shape: least_of(world, stated, msgspec.structs.replace(seen, present=(node,)))[1] is not None
+        for node in seen.present
     }
     if not any(small.values()):
         return seen, ()

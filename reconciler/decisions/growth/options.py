@@ -106,7 +106,7 @@ def _option(draft: Draft, group: GroupDraft, waiting: Waiting, room: int) -> Opt
             bindings.append((shape, nodes[node], pods))
             left -= pods
         while left and len(nodes) < room:
-            if shape in draft.zone_minded and draft.tries_again(group, coming + len(nodes)):
+            if shape in draft.zone_minded and draft.tries_again(group, coming + len(nodes), shape):
                 break
             if nodes and group.order is None and state.shuts_out(shape, next(reversed(nodes))):
                 # Another node would be in the same domains.

@@ -568,7 +568,7 @@ def _why_no_group(draft: Draft, shape: int, refutations: Refutations) -> tuple[t
             details.append(refuted.reason())
             continue
         able.append(group.group.name)
-        if shape in draft.zone_minded and draft.tries_again(group, draft.coming(group)):
+        if shape in draft.zone_minded and draft.tries_again(group, draft.coming(group), shape):
             details.append(ZoneTried(group=group.group.name).reason())
         room, refusal = draft.room(group, template)
         details.extend(one.reason() for one in (stop, refusal if room <= 0 else None) if one is not None)

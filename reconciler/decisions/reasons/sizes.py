@@ -300,7 +300,7 @@ class CameElsewhere(Because, frozen=True, kw_only=True):
 
 
 class ZoneTried(Because, frozen=True, kw_only=True):
-    """Nodes did not come in a zone before. One node is added there first."""
+    """Nodes did not come in a zone before, or none ever has. One node is added there first."""
 
     code = "ZoneTried"
     group: str

@@ -11,6 +11,7 @@ from reconciler.cluster.pods.pod import SpreadConstraint, VolumeUse
 from reconciler.cluster.target import TargetTemplate
 from reconciler.cluster.volume import PersistentVolumeClaim, StorageClass
 from reconciler.cluster.world import Storage
+from reconciler.decisions.decide import decide
 from reconciler.decisions.memory import Memory
 from reconciler.plan.plan import Plan, PodOutcome
 from reconciler.policy.documents import Expander
@@ -59,6 +60,21 @@ def test_a_pod_of_one_zone_is_promised_only_what_is_certain(zones: str, zone: st
     plan = _bound(_nodes(zones), zone)
     assert group(plan, "g").desired == len(zones) + 1
     assert pod(plan, "shop/bound-1").outcome is (PodOutcome.TRIGGERS_SCALE_UP if certain else PodOutcome.UNPLACEABLE)
+
+
+@pytest.mark.parametrize(
+    ("zones", "proven", "added"), [("aaaaa", (), 1), ("aaaaa", ("b",), 4), ("aaaaab", (), 4), ("aaaaa", ("a", "c"), 1)]
+)
+def test_a_zone_in_which_no_node_ever_came_is_tried_by_one(zones: str, proven: tuple[str, ...], added: int) -> None:
+    """Four pods of zone b, in a group of two zones. A node that is there, or that is remembered, proves the zone."""
+    cluster = _nodes(zones)
+    cluster.target("g", len(zones), template=msgspec.structs.replace(ABC, zones=("a", "b")))
+    cluster.pods("bound", 4, cpu="3", node_selector={ZONE: "b"})
+    plan, memory = decide(cluster.world(), RULES, Memory(zones={"MachineDeployment prod/g": proven}), NOW)
+    assert group(plan, "g").desired == len(zones) + added
+    assert memory.zones["MachineDeployment prod/g"] == tuple(sorted({*zones, *proven}))
+    tried = [line for line in plan.pods if "ZoneTried" in codes(line)]
+    assert bool(tried) == (added == 1)
 
 
 @pytest.mark.parametrize(("zones", "pods", "size"), [("", 24, 3), ("abc", 24, 6), ("", 25, 4)])
