@@ -1,5 +1,6 @@
 """What must be true in a world after every event."""
 
+from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from reconciler.control.turn.loop import LoopReport, ResultState
@@ -45,7 +46,8 @@ class Judge:
         self._promised: dict[str, _Purchase] = {}
         self._ready_since: dict[str, float] = {}
         self._used: set[str] = set()
-        self._for_nothing: dict[tuple[str, str], set[float]] = {}
+        self._for_nothing = Counter[tuple[str, str]]()
+        """Nodes by group and app."""
         self._lowered: dict[str, float] = {}
         """When a group was last sized down."""
         self._joined: dict[str, float] = {}
@@ -187,14 +189,12 @@ class Judge:
             self._look_at_purchase(group, self._promised.pop(name))
 
     def _look_at_purchase(self, group: str, purchase: "_Purchase") -> None:
-        """A node of it is ready, and nothing has ever run there."""
-        if not purchase.pods or not all(pod in self._world.cluster.waiting for pod in purchase.pods):
-            return
-        for app in sorted({pod.rpartition("-")[0] for pod in purchase.pods}):
-            tries = self._for_nothing.setdefault((group, app), set())
-            tries.add(purchase.at)
-            if len(tries) > MOST_FOR_NOTHING:
-                self.say(f"nodes of {group} were bought for nothing for {app}, {len(tries)} times")
+        """A node of it is ready, and nothing has ever run there. For pods of it that wait, it came for nothing."""
+        waiting = [pod for pod in purchase.pods if pod in self._world.cluster.waiting]
+        for app in sorted({pod.rpartition("-")[0] for pod in waiting}):
+            self._for_nothing[group, app] += 1
+            if (nodes := self._for_nothing[group, app]) > MOST_FOR_NOTHING:
+                self.say(f"{nodes} nodes of {group} were bought for nothing for {app}")
 
     def _purchase_of(self, group: str) -> "_Purchase | None":
         """The oldest one whose nodes have not all come."""
@@ -221,10 +221,16 @@ class Judge:
                 return
 
     def _known_cpu(self, name: str) -> int:
-        """What a new node of a group surely has: the least of what it has, of what the group says, and of what its nodes show."""
+        """What a new node of a group surely has: the least of what it has, of what the group says, and of what nodes show. One
+        node alone, and those before the newest that is as declared, show nothing for long."""
         cluster, cloud = self._world.cluster, self._world.cloud
-        nodes = (one for one in cluster.nodes() if cluster.group_of[one["metadata"]["name"]] == name)
-        return min(cloud.cpu(name), cloud.declared(name), *(int(one["status"]["allocatable"]["cpu"]) for one in nodes))
+        names = [one for one in self._joined if cluster.group_of[one] == name]
+        sizes = {one["metadata"]["name"]: int(one["status"]["allocatable"]["cpu"]) for one in cluster.nodes()}
+        small = [one for one in names if sizes.get(one, cloud.cpu(name)) < cloud.declared(name)]
+        declared = max((self._joined[one] for one in names if one in sizes and one not in small), default=0.0)
+        counting = [one for one in small if self._joined[one] >= declared]
+        shown = [sizes[one] for one in counting] if len(counting) > 1 else []
+        return min(cloud.cpu(name), cloud.declared(name), *shown)
 
     def _groups_for(self, app: App) -> list[str]:
         """Groups in which a new node would surely run it, and that no person has touched lately."""

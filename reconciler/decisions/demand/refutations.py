@@ -1,7 +1,7 @@
 """Whether the nodes from a group's template contradict it.
 
 A node that does not help never ends its demand: the pod is still pending, and the next plan would add another node. So an empty,
-ready node of the group counts more than the template.
+ready node of the group counts more than the template. A node that came later and would run the pod counts more than both.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -73,11 +73,31 @@ class Refutations:
                 self._draft.refuted[group.position, shape] = None
                 return None
             why = why or objection
-        if not nodes:
-            return _before(self._draft, group, shape)
-        if silent == len(nodes) < _NODES_THAT_PROVE_A_LACK:
+        if nodes and silent == len(nodes) < _NODES_THAT_PROVE_A_LACK:
             return None
+        entry = None if nodes else _before(self._draft, group, shape)
+        if not nodes and entry is None:
+            return None
+        created = (self._draft.world.nodes[node].created_seconds for node in nodes)
+        if self._overruled(group, shape, max(created) if entry is None else entry.seen_seconds):
+            self._draft.refuted[group.position, shape] = None
+            return None
+        if entry is not None:
+            until = instant_text(until_seconds(entry))
+            return TemplateRefutedBefore(group=group.group.name, node=entry.node, why=entry.why, until=until)
         return TemplateRefuted(group=group.group.name, node=self._draft.state.name(nodes[0]), why=why)
+
+    def _overruled(self, group: GroupDraft, shape: int, seen_seconds: int) -> bool:
+        """Whether a node that came of the template later would run the pod, if nothing else ran there."""
+        return any(
+            node.created_seconds > seen_seconds
+            and node.ready
+            and node.name in group.group.made_of_template
+            and not self._objection(index, shape)
+            and not self._devices_objection(group, index, shape)
+            for index in group.situation.nodes
+            for node in (self._draft.world.nodes[index],)
+        )
 
     def _objection(self, node: int, shape: int) -> str:
         state = self._draft.state
@@ -153,12 +173,11 @@ def _key(group: GroupDraft, draft: Draft, shape: int) -> str:
     return f"{group.group.target} {kind_of(draft.state.pod_shape(shape))}"
 
 
-def _before(draft: Draft, group: GroupDraft, shape: int) -> TemplateRefutedBefore | None:
+def _before(draft: Draft, group: GroupDraft, shape: int) -> Refuted | None:
     entry = draft.memory.refuted.get(_key(group, draft, shape)) if draft.memory.refuted else None
     if entry is None or not holds(entry, made_of(draft.policy_digest, group.group.facts), draft.now_seconds):
         return None
-    until = instant_text(until_seconds(entry))
-    return TemplateRefutedBefore(group=group.group.name, node=entry.node, why=entry.why, until=until)
+    return entry
 
 
 def remembered(draft: Draft) -> Mapping[str, Refuted]:

@@ -111,10 +111,8 @@ def effective_group(world: World, claim: Claim, now_seconds: int) -> EffectiveGr
     complete_until = now_seconds - scale_up.max_node_startup_time_seconds
     seen = witnesses(world, facts, claim.members, claim.machine_of, complete_until)
     new_node = _new_node(world, claim, complete_until, claim.members)
-    template, smaller, smaller_since = new_node.shape, None, ()
-    if template is not None:
-        seen, smaller_since = overruled(world, template, seen)
-        template, smaller = least_of(world, template, seen)
+    seen, smaller_since = (seen, ()) if new_node.shape is None else overruled(world, new_node.shape, seen)
+    template, smaller = (new_node.shape, None) if new_node.shape is None else least_of(world, new_node.shape, seen)
     if template is not None:
         template = msgspec.structs.replace(template, volumes=at_most(template.volumes, claim.volumes.least(seen.present)))
     sources_of = (*((f"{LIVE_SOURCE}, which have less",) if smaller is not None else ()), *new_node.sources)

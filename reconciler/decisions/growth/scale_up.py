@@ -30,6 +30,7 @@ from reconciler.decisions.reasons.pods import (
     RoomOnNode,
     RoomOnUpcoming,
     ShareUsed,
+    SizeDoubtful,
     TemplateRefuted,
 )
 from reconciler.decisions.reasons.sizes import BelowMin as BelowMinReason
@@ -552,6 +553,8 @@ def _why_no_group(draft: Draft, shape: int, refutations: Refutations) -> tuple[t
             continue
         if (unknown := draft.probes.get((group.position, shape))) is not None:
             details.append(unknown.reason())
+            if isinstance(unknown, SizeDoubtful) and (rejected := rejection(draft, group, template, shape)) is not None:
+                _note_smaller(draft, group, shape, rejected)
             if unknown.step == NONE:
                 _, refusal = draft.room(group, template)
                 details.extend(one.reason() for one in (stop, refusal) if one is not None)

@@ -159,6 +159,21 @@ def test_when_it_is_tried(plan: Callable[[], Plan]) -> None:
     assert group(plan(), "general").desired == 1
 
 
+@pytest.mark.parametrize(("created", "size"), [(NOW, 1), (NOW + 30, 2)])
+@pytest.mark.parametrize("beside", [False, True])
+def test_a_later_node_that_would_run_the_pod_counts_more(created: int, size: int, *, beside: bool) -> None:
+    """It is full with other pods; the one that refuted the template is gone, or still there."""
+    cluster = ClusterBuilder()
+    ref = cluster.target("general", 1 + beside, template=_template())
+    if beside:
+        cluster.machine("general-1", ref, node=cluster.node("general-1", "4", "16Gi", created=NOW))
+    name = cluster.node("general-2", "4", "16Gi", labels={"disk": "fast"}, created=created)
+    cluster.machine("general-2", ref, node=name)
+    cluster.pods("full", 1, cpu="4", on=name)
+    cluster.pods("web", 1, cpu="1", node_selector={"disk": "fast"})
+    assert group(_again(_seen(node_cpu="4"), cluster.world()), "general").desired == size + beside
+
+
 def test_what_is_remembered_is_bounded() -> None:
     cluster = ClusterBuilder()
     ref = cluster.target("general", 1, template=_template())
