@@ -51,6 +51,8 @@ class Judge:
         self._lowered: dict[str, float] = {}
         """When a group was last sized down."""
         self._joined: dict[str, float] = {}
+        self._cpus: dict[str, int] = {}
+        """Of all nodes that ever joined."""
         self._denied: dict[str, list[float]] = {}
 
     def say(self, text: str) -> None:
@@ -177,6 +179,7 @@ class Judge:
             name = item["metadata"]["name"]
             group = cluster.group_of[name]
             self._joined.setdefault(name, now)
+            self._cpus[name] = int(item["status"]["allocatable"]["cpu"])
             if not group or item["status"]["conditions"][0]["status"] != "True":
                 continue
             if name not in self._ready_since:
@@ -224,12 +227,10 @@ class Judge:
         """What a new node of a group surely has: the least of what it has, of what the group says, and of what nodes show. One
         node alone, and those before the newest that is as declared, show nothing for long."""
         cluster, cloud = self._world.cluster, self._world.cloud
-        names = [one for one in self._joined if cluster.group_of[one] == name]
-        sizes = {one["metadata"]["name"]: int(one["status"]["allocatable"]["cpu"]) for one in cluster.nodes()}
-        small = [one for one in names if sizes.get(one, cloud.cpu(name)) < cloud.declared(name)]
-        declared = max((self._joined[one] for one in names if one in sizes and one not in small), default=0.0)
-        counting = [one for one in small if self._joined[one] >= declared]
-        shown = [sizes[one] for one in counting] if len(counting) > 1 else []
+        came = [(self._joined[one], cpu) for one, cpu in self._cpus.items() if cluster.group_of[one] == name]
+        declared = max((at for at, cpu in came if cpu >= cloud.declared(name)), default=0.0)
+        small = [cpu for at, cpu in came if cpu < cloud.declared(name) and at >= declared]
+        shown = small if len(small) > 1 else []
         return min(cloud.cpu(name), cloud.declared(name), *shown)
 
     def _groups_for(self, app: App) -> list[str]:

@@ -12,6 +12,7 @@ from reconciler.control.turn.loop import ControlLoop, LoopReport
 from reconciler.decisions.memory import Memory
 from reconciler.decisions.situation.backoff import BackoffRule
 from reconciler.kube.drain import DrainStep, NodeDrain
+from reconciler.platforms.crusoe.writing import account
 from reconciler.platforms.crusoe.writing.polling import CrusoePoll
 from tests.virtual import judge
 from tests.virtual.clouds.aws import AwsCloud
@@ -86,6 +87,13 @@ def test_a_loop_that_asks_for_what_is_denied() -> None:
     assert wrong("clusterapi", denied, FOUR) == ""
     with mock.patch.object(BackoffRule, "wait_seconds", return_value=1):
         assert "was denied 5 times in a minute" in wrong("clusterapi", denied, FOUR)
+
+
+def test_writes_without_an_answer() -> None:
+    """None of them is done, and nobody asks more often for that."""
+    assert wrong("crusoe", Happening(5, "refused", amount=80), FOUR) == ""
+    with mock.patch.object(account, "_UNANSWERED_SECONDS", 0):
+        assert "calls in a minute" in wrong("crusoe", Happening(5, "refused", amount=80), FOUR)
 
 
 def test_a_memory_that_grows(monkeypatch: pytest.MonkeyPatch) -> None:

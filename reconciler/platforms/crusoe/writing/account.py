@@ -15,6 +15,7 @@ from reconciler.providers.shared_answers import SharedAnswers
 COUNTS_SECONDS = 8.0
 """So long an answer counts for other loops of the process: less than the pause between two rounds while pools change."""
 IN_PROGRESS = "IN_PROGRESS"
+_UNANSWERED_SECONDS = 10.0
 
 
 class Account:
@@ -31,6 +32,8 @@ class Account:
         self._credentials = credentials
         self._written: list[Callable[[], None]] = []
         self._writes = False
+        self._unanswered_at = float("-inf")
+        """When readers were last told of a write without an answer."""
         self._shared = SharedAnswers(refusals=_refused, refused_seconds=COUNTS_SECONDS)
 
     @property
@@ -90,11 +93,13 @@ class Account:
         self._write("DELETE", f"{self._project()}/compute/vms/instances/{quote(machine, safe='')}")
 
     def _write(self, method: str, path: str, body: Object | None = None) -> Object:
-        """A write that Crusoe has refused makes no read old."""
+        """A write that Crusoe has refused makes no read old. One without an answer may have, but if none is answered, the
+        readers ask no more often for that."""
         try:
             answer = self._crusoe.call(method, path, None, body)
         except CrusoeError as error:
-            self._writes = self._writes or error.sent
+            if error.sent and self._monotonic() >= self._unanswered_at + _UNANSWERED_SECONDS:
+                self._writes, self._unanswered_at = True, self._monotonic()
             raise
         self._writes = True
         return answer
