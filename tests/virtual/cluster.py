@@ -21,6 +21,8 @@ ZONE = "topology.kubernetes.io/zone"
 TAINT = "reconciler.dev/deleting"
 PODS, NODES = "/api/v1/namespaces/shop/pods/", "/api/v1/nodes/"
 _SETS = "/apis/apps/v1/namespaces/shop/replicasets/"
+_BUDGETS = "/apis/policy/v1/namespaces/shop/poddisruptionbudgets/"
+_VOLUMES, _CLAIMS = "/api/v1/persistentvolumes/", "/api/v1/namespaces/shop/persistentvolumeclaims/"
 _MILLI = 1000
 
 
@@ -37,12 +39,15 @@ class Machine(msgspec.Struct, frozen=True):
 
 
 class App(msgspec.Struct, frozen=True):
-    """What all pods of one controller ask for. `zone` pins them, `spread` keeps zones even."""
+    """What all pods of one controller ask for. `zone` pins them, by a volume there if they have a `volume`; `spread` keeps zones
+    even. A budget lets `most_down` of them be evicted at once (None: any number)."""
 
     name: str
     cpu_milli: int
     zone: str = ""
     spread: bool = False
+    volume: bool = False
+    most_down: int | None = None
 
     def fits(self, cpu: int, zone: str) -> bool:
         """Whether an empty node of that size in that zone would do, as far as it alone can tell."""
@@ -67,9 +72,44 @@ class Cluster:
     def scale(self, app: App, count: int) -> None:
         """The controller of these pods wants so many."""
         self.apps[app.name], self.wanted[app.name] = app, count
+        if app.most_down is not None:
+            self._keep_budget(app)
+        if app.volume:
+            self._keep_volume(app)
         spec = {"replicas": count, "selector": {"matchLabels": {"app": app.name}}, "template": {}}
         self.api.put(
             f"{_SETS}{app.name}", obj("ReplicaSet", "apps/v1", app.name, "shop", spec=spec, meta={"uid": f"rs-{app.name}"})
+        )
+
+    def _keep_budget(self, app: App) -> None:
+        """What its controller allows hangs on how many pods run."""
+        healthy = sum("nodeName" in one["spec"] for one in self.pods() if one["metadata"]["labels"]["app"] == app.name)
+        wanted = self.wanted[app.name]
+        least = max(0, wanted - (app.most_down or 0))
+        spec = {"minAvailable": least, "selector": {"matchLabels": {"app": app.name}}}
+        status = {
+            "disruptionsAllowed": max(0, healthy - least), "currentHealthy": healthy, "desiredHealthy": least,
+            "expectedPods": wanted, "observedGeneration": 1,
+        }  # fmt: skip
+        path = f"{_BUDGETS}{app.name}"
+        item = obj("PodDisruptionBudget", "policy/v1", app.name, "shop", spec=spec, status=status, meta={"generation": 1})
+        if path not in self.api.objects or self.api.objects[path]["status"] != status:
+            self.api.put(path, item)
+
+    def _keep_volume(self, app: App) -> None:
+        """One that its pods share, in the zone of the app."""
+        terms = [{"matchExpressions": [{"key": ZONE, "operator": "In", "values": [app.zone]}]}]
+        claim = {"namespace": "shop", "name": app.name}
+        spec = {
+            "nodeAffinity": {"required": {"nodeSelectorTerms": terms}}, "claimRef": claim, "accessModes": ["ReadWriteMany"],
+            "capacity": {"storage": "1Gi"},
+        }  # fmt: skip
+        bound = {"annotations": {"pv.kubernetes.io/bind-completed": "yes"}}
+        self.api.put(f"{_VOLUMES}pv", obj("PersistentVolume", "v1", "pv", spec=spec, status={"phase": "Bound"}))
+        asked = {"volumeName": "pv", "accessModes": ["ReadWriteMany"], "resources": {"requests": {"storage": "1Gi"}}}
+        self.api.put(
+            f"{_CLAIMS}{app.name}",
+            obj("PersistentVolumeClaim", "v1", app.name, "shop", meta=bound, spec=asked, status={"phase": "Bound"}),
         )
 
     def settle(self) -> None:
@@ -77,6 +117,9 @@ class Cluster:
         self._keep_nodes()
         self._keep_pods()
         self._schedule()
+        for app in self.apps.values():
+            if app.most_down is not None:
+                self._keep_budget(app)
 
     def pods(self) -> list[Object]:
         return self.api.listed(PODS)
@@ -131,7 +174,9 @@ class Cluster:
 
     def _pod(self, app: App, number: int) -> Object:
         spec: Object = {"containers": [container(f"{app.cpu_milli}m", "256Mi")], "terminationGracePeriodSeconds": 0}
-        if app.zone:
+        if app.volume:
+            spec["volumes"] = [{"name": "v", "persistentVolumeClaim": {"claimName": app.name}}]
+        elif app.zone:
             spec["nodeSelector"] = {ZONE: app.zone}
         if app.spread:
             selector = {"matchLabels": {"app": app.name}}

@@ -10,7 +10,7 @@ from tests.virtual.clouds.cloud import Shape
 
 PLATFORMS = ("aws", "clusterapi", "openshift", "crusoe")
 STORM_SECONDS = 900
-_APPS = 8
+_APPS = 10
 _One = TypeVar("_One")
 
 
@@ -62,6 +62,7 @@ def story(platform: str, seed: int) -> Story:
         happenings.append(Happening(at, "pods", dice.randrange(_APPS), dice.choice((0, 1, 1, 2, 2, 3, 5))))
     often(3, "stock", lambda: {"index": which(), "amount": dice.choice((0, 0, 1, 2, -1))})
     often(1, "template", lambda: {"index": which(), "amount": dice.randrange(3)})
+    often(1, "shift", lambda: {"index": which(), "amount": dice.randrange(2)})
     often(1, "by hand", lambda: {"index": which(), "amount": dice.choice((-3, -2, -1, 1, 2, 4))})
     often(1, "breaks", lambda: {"index": which()})
     often(2, "lost", lambda: {"amount": dice.randint(1, 2)})

@@ -193,6 +193,9 @@ class World:
                 if self._hands[name] <= 2:
                     cloud.by_hand(name, cloud.size(name) + one.amount)
                     self.judge.by_hand(name)
+            case "shift":
+                cloud.shift(name, zone if one.amount else None)
+                self.judge.changed(name)
             case "breaks":
                 cloud.breaks(one.index)
             case "lost" | "refused":
@@ -217,7 +220,8 @@ class World:
         return (
             App("web", large), App("api", large), App("small", small), App("pinned-a", large, zones[0]),
             App("pinned-b", large, zones[-1]), App("spread", large, spread=True), App("big", base * 3 // 2),
-            App("even", small, spread=True),
+            App("even", small, spread=True), App("data", large, zones[-1], volume=True),
+            App("few", small, most_down=1),
         )[index]  # fmt: skip
 
     def _calm_down(self) -> None:

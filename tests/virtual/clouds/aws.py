@@ -137,7 +137,8 @@ class AwsCloud:
         return self.cpu(name)
 
     def has_stock(self, name: str, zone: str) -> bool:
-        return self.account.stock.get((zone, self.groups[name].instance_type), 1) > 0
+        group = self.groups[name]
+        return zone not in group.shifted_from and self.account.stock.get((zone, group.instance_type), 1) > 0
 
     def stock(self, name: str, zone: str, left: int | None) -> None:
         key = zone, self.groups[name].instance_type
@@ -149,6 +150,9 @@ class AwsCloud:
     def template(self, name: str, cpu: int) -> None:
         group = self.groups[name]
         group.instance_type, group.version = _TYPES[cpu], group.version + 1
+
+    def shift(self, name: str, zone: str | None) -> None:
+        self.groups[name].shifted_from = set() if zone is None else {zone}
 
     def by_hand(self, name: str, size: int) -> None:
         group = self.groups[name]
@@ -164,6 +168,8 @@ class AwsCloud:
     def heals(self) -> None:
         self._broken.clear()
         self.account.stock.clear()
+        for group in self.groups.values():
+            group.shifted_from.clear()
         self.service.at_once()
 
     def _ours(self) -> list[Instance]:
@@ -176,4 +182,6 @@ def _group(name: str, most: int, zones: int, desired: int = 0) -> Group:
     )
     made.suspended.add(_WHOLE_REGION)
     made.follows = "$Latest"
+    if zones > 1:
+        made.extra["AvailabilityZoneImpairmentPolicy"] = {"ZonalShiftEnabled": True}
     return made

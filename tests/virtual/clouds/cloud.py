@@ -66,6 +66,9 @@ class Cloud(Protocol):
     def template(self, name: str, cpu: int) -> None:
         """From now on its machines have so many processors."""
 
+    def shift(self, name: str, zone: str | None) -> None:
+        """A zonal shift moves its new machines out of that zone (None: all shifts end), where the platform has such shifts."""
+
     def by_hand(self, name: str, size: int) -> None:
         """A person sets its size."""
 

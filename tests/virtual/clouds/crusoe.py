@@ -139,6 +139,9 @@ class CrusoeCloud:
     def template(self, name: str, cpu: int) -> None:
         """SOURCE: a pool's type cannot be changed: nothing happens."""
 
+    def shift(self, name: str, zone: str | None) -> None:
+        """There are none."""
+
     def by_hand(self, name: str, size: int) -> None:
         pool = self.pools[name]
         self.others[name] += max(0, pool.count - size)

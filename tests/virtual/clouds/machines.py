@@ -236,6 +236,9 @@ class MachinesCloud:
     def _capacity(self, cpu: int) -> dict[str, str]:
         return {_CPU: str(cpu), _MEMORY: f"{4 * cpu - 1}Gi"}
 
+    def shift(self, name: str, zone: str | None) -> None:
+        """There are none."""
+
     def by_hand(self, name: str, size: int) -> None:
         self.others[name] += max(0, self.size(name) - size)
         self._api.write(
