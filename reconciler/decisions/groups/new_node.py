@@ -96,8 +96,8 @@ def witnesses(
 
 
 def overruled(world: World, stated: NodeShape, seen: Witnesses) -> tuple[Witnesses, tuple[int, ...]]:
-    """The witnesses without smaller nodes that a later one overrules, and when the smaller ones that count were created: of those
-    alone of which nobody knows the template."""
+    """The witnesses without smaller nodes that a later one overrules. Then when the smaller ones that count were created. It is
+    empty if the template of one of these is known."""
     small = {
         node.shape: least_of(world, stated, msgspec.structs.replace(seen, present=(node,)))[1] is not None
         for node in seen.present

@@ -9,9 +9,9 @@ The same helps where the platform keeps the zones of a group even and a pod need
 makes the next one more likely to come there. Up to two are tried for each other zone:
 one that makes it even with the rest, and one where the platform chooses.
 
-It also helps where the nodes of a group have less than its template, nobody knows which template made them, and a pod needs what
-the template states. One such node counts for five minutes, more of them for a day after the last one. Then a probe shows whether
-it is still so.
+It also helps where nodes of a group have less than its template, and no source tells which template made them. One such node
+counts for five minutes, more of them for a day after the last one. Then a probe is added for pods that only the template would
+run.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

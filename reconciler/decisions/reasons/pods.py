@@ -176,8 +176,8 @@ class SizeDoubtful(Because, frozen=True, kw_only=True):
     def sentence(self) -> str:
         """What is in doubt, and what happens."""
         return (
-            f"{self.group}: its template would run the pod, and its nodes have less. Nobody knows whether this template made "
-            f"them. {_step_text(self.step, self.until)}"
+            f"{self.group}: its template would run the pod, and its nodes have less. Another template may have made them. "
+            f"{_step_text(self.step, self.until)}"
         )
 
 

@@ -2,6 +2,7 @@
 
 import json
 from collections import Counter
+from datetime import UTC, datetime
 from typing import Any
 
 from reconciler.platforms.aws.kinds import AUTO_SCALING_GROUP
@@ -52,6 +53,9 @@ class _InProcess:
         try:
             if service == "arc-zonal-shift":
                 body = reading.managed_resources(cloud.account, self._region, parameters)
+                for shift in (one for item in body["items"] for one in item["zonalShifts"]):
+                    # The SDK makes instants of numbers.
+                    shift |= {key: datetime.fromtimestamp(shift[key], UTC) for key in ("startTime", "expiryTime")}
             else:
                 body = cloud.service.answer(service, self._region, action, parameters, "AKIATEST")
         except ServiceError as error:

@@ -33,7 +33,7 @@ class Account:
         self._written: list[Callable[[], None]] = []
         self._writes = False
         self._unanswered_at = float("-inf")
-        """When readers were last told of a write without an answer."""
+        """When readers last asked because of a write without an answer."""
         self._shared = SharedAnswers(refusals=_refused, refused_seconds=COUNTS_SECONDS)
 
     @property

@@ -130,9 +130,13 @@ class Removals:
         return wrong or WriteResult()
 
     def step(self, target: TargetRef, leaving: tuple[LeavingMachine, ...], floor: int) -> tuple[TargetRemoval, ...]:
-        """One after the other, each with its own read. An uncertain step makes the later ones wait."""
+        """One after the other, each with its own read. An uncertain step makes the later ones wait. A denied one ends the others,
+        which are denied as well."""
         removals: list[TargetRemoval] = []
         for one in leaving:
+            if removals and removals[-1].code == WriteCode.DENIED:
+                removals.append(removals[-1])
+                continue
             if removals and removals[-1].state is RemovalState.DRAINING:
                 removals.append(
                     _waiting(WriteResult(code=WriteCode.UNAVAILABLE, message="waits for the previous removal"), untouched=True)
