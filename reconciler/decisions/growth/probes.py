@@ -33,6 +33,7 @@ from reconciler.values.instant import instant_text
 MOST_IN_VAIN = 2
 MOST_REMEMBERED = 100
 _MOST_NAMED = 5
+_SIZE = "size"
 _CLOCKS_DIFFER = 60  # seconds
 
 
@@ -48,7 +49,9 @@ def probe(draft: Draft, queue: Queue) -> frozenset[str]:
             )
             if unknown is None:
                 continue
-            step, until = _next_step(draft, group, shape, grown)
+            # A size is the same for pods of every kind.
+            kind = _SIZE if isinstance(unknown, SizeDoubtful) else kind_of(draft.state.pod_shape(shape))
+            step, until = _next_step(draft, group, shape, f"{group.group.target} {kind}", grown)
             if step is PROBE and group.group.name not in grown and group.group.template is not None:
                 draft.grow(group, group.group.template, 1)
                 grown.add(group.group.name)
@@ -132,9 +135,9 @@ def _runs(draft: Draft, group: GroupDraft, shape: int, node: NodeShape) -> bool:
     return fits
 
 
-def _next_step(draft: Draft, group: GroupDraft, shape: int, grown: set[str]) -> tuple[str, str]:
+def _next_step(draft: Draft, group: GroupDraft, shape: int, key: str, grown: set[str]) -> tuple[str, str]:
     """What happens for the pod in this group, and until when it waits if it does."""
-    key, now = _key(draft, group, shape), draft.now_seconds
+    now = draft.now_seconds
     template = made_of(draft.policy_digest, group.group.facts)
     before = draft.memory.probes.get(key)
     if before is None or before.template != template or now - before.asked_seconds >= REMEMBERED_SECONDS:
@@ -161,10 +164,6 @@ def _next_step(draft: Draft, group: GroupDraft, shape: int, grown: set[str]) -> 
         return NONE, ""
     draft.probed[key] = msgspec.structs.replace(before, asked_seconds=now)
     return PROBE, ""
-
-
-def _key(draft: Draft, group: GroupDraft, shape: int) -> str:
-    return f"{group.group.target} {kind_of(draft.state.pod_shape(shape))}"
 
 
 def _keys(seen: Sequence[Mapping[str, str]]) -> tuple[str, ...]:
