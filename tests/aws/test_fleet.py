@@ -43,8 +43,7 @@ def test_each_cluster_sizes_its_own_groups(service: Service, processes: int) -> 
     assert account.writers() == {"eu-a": {"infra/eu"}, "us-a": {"infra/us"}}
 
 
-@pytest.mark.parametrize("processes", [1, 2])
-@pytest.mark.parametrize("roles", [False, True])
+@pytest.mark.parametrize(("processes", "roles"), [(1, False), (2, True)])
 def test_no_group_is_written_by_two_clusters(service: Service, processes: int, *, roles: bool) -> None:
     """Whatever the latency, the lag and the rights: by what was written. Each cluster has nodes in one group that is torn between
     both, so both have evidence for it; and a group that names both."""
