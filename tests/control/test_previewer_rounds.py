@@ -20,8 +20,9 @@ from reconciler.control.previewer import (
     Telling,
 )
 from reconciler.gitops.git.fault import FaultCode, SourceError, failed
-from reconciler.gitops.pull_requests.comment import Comment, CommentHost, HostCode, HostError
+from reconciler.gitops.pull_requests.comment import Comment, CommentHost, CommitStatus, HostCode, HostError
 from reconciler.gitops.pull_requests.pull_request import MOST_REQUESTS, PAGE_REQUESTS, OpenRequest, Quota
+from reconciler.rendering.printers.markdown.document import GITHUB_LIMIT
 
 START, REFRESH = 1_800_000_000, 600
 HEAD = "3f2a01c9be77" + "0" * 28
@@ -29,6 +30,9 @@ HEAD = "3f2a01c9be77" + "0" * 28
 
 class _Comments:
     """The comments of one pull request."""
+
+    limit = GITHUB_LIMIT
+    shown = staticmethod(str)
 
     def __init__(self) -> None:
         self.all: list[Comment] = []
@@ -46,6 +50,9 @@ class _Comments:
     def update(self, comment: Comment, body: str) -> Comment:
         self.all[comment.id] = msgspec.structs.replace(comment, body=body)
         return self.all[comment.id]
+
+    def set_status(self, status: CommitStatus) -> None:
+        raise AssertionError(status)
 
     def delete(self, comment: Comment) -> None:
         raise AssertionError(comment)

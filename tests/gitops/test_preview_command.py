@@ -39,6 +39,8 @@ Both sides are steady states: under the policy of main, and under that of this P
 Groups: 1
   - general: settled 2 -> 1
 
+3 what-if situations, no difference: half-of-pods-gone, largest-pods-again, pods-for-any-node
+
 Pods: 2
   + evictions until the steady state: 0 -> 2; evicted: shop/web-* (2)
 

@@ -201,7 +201,7 @@ def test_what_the_documents_show_is_pinned():
     """Actions in examples and how-tos stand by a whole commit id, and no checkout leaves its token behind."""
     for path in ("docs/how-to/pull-requests.md", "examples/ci/github.yml"):
         text = (ROOT / path).read_text()
-        for used in re.findall(r"uses: (\S+)", text):
+        for used in re.findall(r"\buses: (\S+)", text):
             assert re.search("@([0-9a-f]{40}|COMMIT)$", used), (path, used)
         assert text.count("actions/checkout@") == text.count("persist-credentials: false") > 0
 

@@ -19,7 +19,7 @@ from tests.virtual.clouds.aws import AwsCloud
 from tests.virtual.story import PLATFORMS, Happening, Story
 from tests.virtual.world import World
 
-FOUR, ONE = Happening(10, "pods", amount=4), Happening(300, "pods", amount=1)
+FOUR, TWO, ONE = Happening(10, "pods", amount=4), Happening(10, "pods", amount=2), Happening(300, "pods", amount=1)
 
 
 def wrong(platform: str, *happenings: Happening, **rest: Any) -> str:
@@ -66,7 +66,7 @@ def test_a_hold_for_good() -> None:
 
 def test_a_loop_that_forgets() -> None:
     """Machines come smaller than they are said to be; what the loop has learned of it is lost every time."""
-    story = Happening(1, "template", 0, 1), Happening(1, "template", 2, 1), Happening(1, "template", 4, 1), FOUR
+    story = Happening(1, "template", 0, 1), Happening(1, "template", 2, 1), Happening(1, "template", 4, 1), TWO
     assert wrong("clusterapi", *story) == ""
     load = LiveMemoryStore.load
 
@@ -74,7 +74,7 @@ def test_a_loop_that_forgets() -> None:
         return msgspec.structs.replace(load(self), refuted={}, purchases={}, promised={}, backoffs={}, probes={})
 
     with mock.patch.object(LiveMemoryStore, "load", forgetful):
-        assert "were bought for nothing for web, 3 times" in wrong("clusterapi", *story)
+        assert "were bought for nothing for web" in wrong("clusterapi", *story)
 
 
 def test_a_loop_that_asks_all_the_time() -> None:
@@ -91,7 +91,7 @@ def test_a_loop_that_asks_for_what_is_denied() -> None:
 
 def test_writes_without_an_answer() -> None:
     """None of them is done, and nobody asks more often for that."""
-    assert wrong("crusoe", Happening(5, "refused", amount=80), FOUR) == ""
+    assert wrong("crusoe", Happening(5, "refused", amount=20), FOUR) == ""
     with mock.patch.object(account, "_UNANSWERED_SECONDS", 0):
         assert "calls in a minute" in wrong("crusoe", Happening(5, "refused", amount=80), FOUR)
 

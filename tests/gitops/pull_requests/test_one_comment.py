@@ -7,6 +7,7 @@ import pytest
 from reconciler.gitops.pull_requests.comment import (
     MOST_AHEAD,
     Comment,
+    CommitStatus,
     Message,
     Outcome,
     Posted,
@@ -21,13 +22,16 @@ from reconciler.gitops.pull_requests.job_outputs import annotations, output_text
 from reconciler.gitops.pull_requests.pull_request import NoPullRequestError, PullRequest, pull_request
 from reconciler.policy.problems.findings import Problem, Severity
 from reconciler.policy.yaml_nodes import Place
-from reconciler.rendering.printers.markdown.document import length
+from reconciler.rendering.printers.markdown.document import GITHUB_LIMIT, length
 
 FIRST = Message(key="prod", digest="sha256:1", head="abc", order=1000, markdown="Plan\n\ntext\n\n<sub>foot</sub>\n")
 
 
 class Notes:
     """A pull request whose comments are a list; what is asked of it is kept."""
+
+    limit = GITHUB_LIMIT
+    shown = staticmethod(str)
 
     def __init__(self, *bodies: str, author: str = "bot") -> None:
         self.kept = [Comment(id=number, author=author, body=text, url=f"u{number}") for number, text in enumerate(bodies)]
@@ -47,6 +51,9 @@ class Notes:
     def update(self, comment: Comment, text: str) -> Comment:
         self.done.append(f"update {comment.id}")
         return Comment(id=comment.id, author=comment.author, body=text, url=comment.url)
+
+    def set_status(self, status: CommitStatus) -> None:
+        raise AssertionError(status)
 
     def delete(self, comment: Comment) -> None:
         self.done.append(f"delete {comment.id}")
