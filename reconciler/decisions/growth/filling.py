@@ -117,12 +117,13 @@ def _own_host(draft: Draft, node: int) -> str:
 
 
 def _domains_of_new(draft: Draft, shapes: Iterable[int]) -> tuple[tuple[NodeShape, ...], tuple[NodeShape, ...]]:
-    """The domains of nodes that were added, apart from hosts, then the domains that they may be in. If a template does not state
-    a label, a new node may be like any node of its group."""
-    keys, stated, unstated = spread_keys(draft, shapes), set[NodeShape](), set[NodeShape]()
+    """The domains of nodes that were added, apart from hosts, then the domains that nodes to come may be in. If a template does
+    not state a label, a node may be like any node of its group. If the platform chooses its zone, it may be in each of them."""
+    keys, stated = spread_keys(draft, shapes), set[NodeShape]()
+    unstated = {zone for opened in draft.elsewhere().values() for way in opened.ways for zone in way} if keys else set()
     for group in draft.groups if keys else ():
         template = group.group.template
-        if template is None or not group.new_nodes:
+        if template is None or not draft.coming(group):
             continue
         stated.update(draft.state.shape_of(node) for node in group.new_nodes)
         lacking = keys - {key for key, _ in template.labels} if group.order is None else frozenset[str]()

@@ -124,8 +124,10 @@ class _Tries:
                 place_beside_nominated(draft, queue, nominated)
             leave_to_others(draft, queue, promised_elsewhere)
             grow_for(draft, queue)
-        broken, crowded = outrun(draft), crowded_out(draft, queue.waiting())
-        return Grown(order, draft, queue, broken, crowded, probe(draft, queue))
+        crowded = crowded_out(draft, queue.waiting())
+        # A probe opens a domain as any node does.
+        probes = probe(draft, queue)
+        return Grown(order, draft, queue, outrun(draft), crowded, probes)
 
 
 def in_turns(grow: Grow, order: Order) -> Grown:

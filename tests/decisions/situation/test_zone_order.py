@@ -14,7 +14,7 @@ from reconciler.cluster.world import Storage
 from reconciler.decisions.decide import decide
 from reconciler.decisions.memory import Memory
 from reconciler.plan.plan import Plan, PodOutcome
-from reconciler.policy.documents import Expander
+from reconciler.policy.documents import Expander, Tier
 from reconciler.scheduling.state import SchedulingState
 from reconciler.simulation.settled import settled
 from tests.builders import NOW, ClusterBuilder, amounts, node_group, policy, selector
@@ -241,3 +241,21 @@ def test_a_pod_where_nobody_can_say_is_one_pod_more_in_any_zone() -> None:
     plan = plan_of(cluster.world(), rules)
     assert {line.name: line.desired for line in plan.groups} == {"g": 2, "one": 1}
     assert [pod(plan, f"shop/w-{number}").outcome.value for number in (1, 2)] == ["TriggersScaleUp", "Unplaceable"]
+
+
+@pytest.mark.parametrize(
+    ("upcoming", "other"), [(0, {ZONE: "b"}), (0, {"pool": "open"}), (1, {"pool": "open"})], ids=["probe", "bought", "upcoming"]
+)
+def test_a_zone_that_another_node_may_open_counts_for_a_spread(upcoming: int, other: dict[str, str]) -> None:
+    """A group of zone a could take five pods of a spread while no other zone has a node. The node of the other group is full or
+    tried for zone b, and may open that zone. Then only one pod runs in a."""
+    cluster = ClusterBuilder()
+    cluster.target("g", upcoming, template=msgspec.structs.replace(ABC, zones=("a", "b"), labels=(("pool", "open"),)))
+    cluster.group("one", nodes=0, labels={ZONE: "a"})
+    cluster.pods("other", 1, cpu="4", node_selector=other)
+    cluster.pods("w", 5, cpu="3", shape=SPREAD)
+    tiers = (Tier(name="upper"), Tier(name="lower"))
+    groups = (node_group("one", max=9, tier="upper"), node_group("g", max=9, tier="lower"))
+    plan = plan_of(cluster.world(), policy(*groups, tiers=tiers))
+    assert {line.name: line.desired for line in plan.groups} == {"g": 1, "one": 1}
+    assert sum(line.outcome is PodOutcome.TRIGGERS_SCALE_UP for line in plan.pods if line.pod.startswith("shop/w")) == 1
