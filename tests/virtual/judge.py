@@ -189,12 +189,17 @@ class Judge:
                     self._promised[name] = purchase
             if name in self._used or name not in self._promised or now - self._ready_since[name] < IDLE_SECONDS:
                 continue
-            self._look_at_purchase(group, self._promised.pop(name))
+            self._look_at_purchase(group, self._promised.pop(name), self._cpus[name])
 
-    def _look_at_purchase(self, group: str, purchase: "_Purchase") -> None:
-        """A node of it is ready, and nothing has ever run there. For pods of it that wait, it came for nothing."""
-        waiting = [pod for pod in purchase.pods if pod in self._world.cluster.waiting]
+    def _look_at_purchase(self, group: str, purchase: "_Purchase", cpu: int) -> None:
+        """A node of it is ready, and nothing has ever run there. For pods of it that wait, it came for nothing. But nobody knows
+        that nodes are smaller than their group says before the first one is there."""
+        cluster = self._world.cluster
+        unknown = purchase.at < min((at for at, _ in self._smaller(group)), default=0.0)
+        waiting = [pod for pod in purchase.pods if pod in cluster.waiting]
         for app in sorted({pod.rpartition("-")[0] for pod in waiting}):
+            if unknown and not cluster.apps[app].fits(cpu, cluster.apps[app].zone):
+                continue
             self._for_nothing[group, app] += 1
             if (nodes := self._for_nothing[group, app]) > MOST_FOR_NOTHING:
                 self.say(f"{nodes} nodes of {group} were bought for nothing for {app}")
@@ -225,13 +230,18 @@ class Judge:
 
     def _known_cpu(self, name: str) -> int:
         """What a new node of a group surely has: the least of what it has, of what the group says, and of what nodes show. One
-        node alone, and those before the newest that is as declared, show nothing for long."""
-        cluster, cloud = self._world.cluster, self._world.cloud
-        came = [(self._joined[one], cpu) for one, cpu in self._cpus.items() if cluster.group_of[one] == name]
-        declared = max((at for at, cpu in came if cpu >= cloud.declared(name)), default=0.0)
-        small = [cpu for at, cpu in came if cpu < cloud.declared(name) and at >= declared]
+        node alone shows nothing for long."""
+        cloud, small = self._world.cloud, [cpu for _, cpu in self._smaller(name)]
         shown = small if len(small) > 1 else []
         return min(cloud.cpu(name), cloud.declared(name), *shown)
+
+    def _smaller(self, name: str) -> list[tuple[float, int]]:
+        """When nodes of a group came that have less than it says, and what they have. The newest that is as declared ends what
+        those before it show."""
+        cluster, says = self._world.cluster, self._world.cloud.declared(name)
+        came = [(self._joined[one], cpu) for one, cpu in self._cpus.items() if cluster.group_of[one] == name]
+        declared = max((at for at, cpu in came if cpu >= says), default=0.0)
+        return [(at, cpu) for at, cpu in came if cpu < says and at >= declared]
 
     def _groups_for(self, app: App) -> list[str]:
         """Groups in which a new node would surely run it, and that no person has touched lately."""

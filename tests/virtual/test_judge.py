@@ -66,7 +66,7 @@ def test_a_hold_for_good() -> None:
 
 def test_a_loop_that_forgets() -> None:
     """Machines come smaller than they are said to be; what the loop has learned of it is lost every time."""
-    story = Happening(1, "template", 0, 1), Happening(1, "template", 2, 1), Happening(1, "template", 4, 1), TWO
+    story = Happening(1, "template", 0, 1), Happening(1, "template", 2, 1), Happening(1, "template", 4, 1), FOUR
     assert wrong("clusterapi", *story) == ""
     load = LiveMemoryStore.load
 
