@@ -13,6 +13,7 @@ from reconciler.plan.policy_tests import PolicyTestRun
 from reconciler.plan.replay import Replay
 from reconciler.plan.what_if import WhatIf
 from reconciler.policy.comparison import PolicyChange
+from reconciler.policy.hunks import Hunk
 from reconciler.policy.loosening import Loosened
 from reconciler.policy.manifests.size_changes import SizeChange
 from reconciler.policy.problems.findings import Problem
@@ -77,7 +78,8 @@ class LimitSpent(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 class Preview(msgspec.Struct, frozen=True, kw_only=True):
     """If `comparison` is None, `no_base` says why there is nothing to compare with, and `plan` counts alone.
 
-    `loosened` are values that let more happen than before. `untouched` are groups of both policies that do not differ. `warnings`
+    `hunks` are the lines of the files in which `changes` are. `loosened` are values that let more happen than before.
+    `untouched` are groups of both policies that do not differ. `warnings`
     are the problems in this PR's files that are not errors. `pictures` are present if somebody wants to see them. The digest does
     not cover them. `later` are effects within the next day, in order, if windows or holds differ. `sizes` are declared sizes and
     bounds in changed manifests. The plans do not know them. `replay` is the result of past demand under both, if requested.
@@ -93,6 +95,7 @@ class Preview(msgspec.Struct, frozen=True, kw_only=True):
     head: PreviewSide
     plan: Plan
     changes: tuple[PolicyChange, ...] = ()
+    hunks: tuple[Hunk, ...] = ()
     loosened: tuple[Loosened, ...] = ()
     comparison: PlanComparison | None = None
     impact_before: Impact = Impact()
@@ -153,6 +156,8 @@ class Preview(msgspec.Struct, frozen=True, kw_only=True):
             covered = (*covered, self.week)
         if self.findings:
             covered = (*covered, self.findings)
+        if self.hunks:
+            covered = (*covered, self.hunks)
         if self.what_if is not None:
             covered = (*covered, self.what_if)
         if self.snapshot is not None and self.snapshot.changed:

@@ -10,6 +10,9 @@ from reconciler.plan.money import difference
 SITUATION = "WhatIf"
 """The code of the problem that a plan has if it is not about the cluster as it is."""
 
+UNNAMED = frozenset({"demand-doubled", "half-of-pods-gone", "largest-pods-again", "pods-for-any-node"})
+"""The situations whose phrase names nothing of the cluster."""
+
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """What one policy comes to: nodes by group, and how many pods have no node. `per_hour` is the price of the nodes of all

@@ -213,6 +213,9 @@ def _with_value(level: GroupFields, attributes: Sequence[str], source: GroupFiel
 _WHOLE = ("windows", "headroom", "hold")  # of these the strongest level counts as a whole, not key by key
 
 
+_ORDER = " order"
+
+
 class PolicyChange(msgspec.Struct, frozen=True, order=True, kw_only=True):
     """One value that differs. `path` is as in YAML without `spec.`, list items by name or number; empty: the whole document.
 
@@ -240,9 +243,16 @@ class PolicyChange(msgspec.Struct, frozen=True, order=True, kw_only=True):
         """The new value, as `value_before` is the old one."""
         return _unset(self.kind, self.path) if self.after is None else self.after
 
+    @property
+    def ordered(self) -> str:
+        """The list of which nothing but the order differs; else empty."""
+        return self.path.removesuffix(_ORDER) if self.path.endswith(_ORDER) else ""
+
     def sentence(self) -> str:
         """`NodeGroup big: size.max 40 -> 60 (big.yaml:9:14 -> big.yaml:9:14)`, with the groups that a default reaches."""
-        if self.path:
+        if self.ordered:
+            what = f"the order of {self.ordered} changes: {self.value_before} -> {self.value_after}"
+        elif self.path:
             what = f"{self.path} {self.value_before} -> {self.value_after}"
         elif self.before is None or self.after is None:
             what = "added" if self.before is None else "removed, its target keeps its size"
@@ -305,7 +315,7 @@ def _policy_changes(before: PolicySet, after: PolicySet, now_seconds: int) -> It
             yield PolicyChange(
                 kind="NodeGroupPolicy",
                 name=after.policy.name,
-                path=f"{key} order",
+                path=f"{key}{_ORDER}",
                 before=", ".join(old),
                 after=", ".join(new),
                 place_before=before.policy.places.get(f"spec.{key}"),

@@ -21,10 +21,10 @@ def test_demo(tmp_path: Path):
         capture_output=True, text=True, check=True,
     )  # fmt: skip
     assert done.stderr == ""
-    assert "NodeGroup auto: size.max 10 -> 7 (on-demand.yaml:28:18)" in done.stdout
+    assert "@@ on-demand.yaml:28 @@ NodeGroup auto\n" in done.stdout
     assert "tiers[on-demand].defaults" in done.stdout
     assert "```diff\n" in done.stdout
-    assert "NodeGroup spot: size.max" not in done.stdout
+    assert "@@ NodeGroup spot" not in done.stdout
     report = scratch / "reconciler-preview.html"
     assert f"The same as a page, with the nodes before and after: {report}\n" in done.stdout
     assert list(scratch.iterdir()) == [report]

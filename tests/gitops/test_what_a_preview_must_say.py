@@ -97,7 +97,7 @@ def test_the_order_of_tiers(changed: Changed, capsys: pytest.CaptureFixture[str]
     order = ("    - name: on-demand\n", '    - name: spot\n      match: {names: ["^spot"]}\n')
     found = changed(("prod.yaml", order[1], order[0] + order[1]), ("prod.yaml", "maxNodeProvisionTime: 10m\n" + order[0],
                     "maxNodeProvisionTime: 10m\n"), what_if=True)  # fmt: skip
-    assert found["headline"] == "No difference now, but +$0.134/h with pods-for-any-node. This changes tiers order"
+    assert found["headline"] == "No difference now; with pods that fit any node: +$0.134/h. The order of tiers changes"
     (row,) = (one for one in found["whatIf"]["situations"] if one["name"] == "pods-for-any-node")
     for side, key in (("main", "before"), ("change", "after")):
         words = ["--policy", side, "--cluster", str(ROOT / "examples" / "quickstart"), "--what-if", "pods-for-any-node"]

@@ -86,7 +86,7 @@ def test_everything_at_once():
         "NodeGroupPolicy prod: defaults.size.max 50 -> 60 (prod.yaml:15:12 -> prod.yaml:16:12)."
         " It reaches fresh, new, spot-a and what discovery capi finds",
         "NodeGroupPolicy prod: mode Observe -> Enforce (prod.yaml:5:3)",
-        "NodeGroupPolicy prod: tiers order spot, on-demand -> on-demand, spot (prod.yaml:5:3 -> prod.yaml:6:3)",
+        "NodeGroupPolicy prod: the order of tiers changes: spot, on-demand -> on-demand, spot (prod.yaml:5:3 -> prod.yaml:6:3)",
         "NodeGroupPolicy prod: tiers[spot].defaults.scaleDown.unneededTime 10m -> 5m (prod.yaml:9:21 -> prod.yaml:11:21)."
         " It reaches spot-a",
         "NodeGroupPolicy prod: tiers[spot].match.names [^spot-] -> [^spot-, ^big] (prod.yaml:7:15 -> prod.yaml:9:15)",

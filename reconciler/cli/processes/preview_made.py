@@ -66,6 +66,7 @@ def made_preview(
     from reconciler.cli.inputs.cluster_files import capi_group
     from reconciler.decisions.ownership.handover import drop_warnings
     from reconciler.gitops.preview import alone, compare
+    from reconciler.policy.hunks import hunks_of
     from reconciler.policy.manifests.manifest_object import dropped_sizes
     from reconciler.policy.manifests.size_changes import size_changes
     from reconciler.rendering.words.wording import MAIN
@@ -81,7 +82,8 @@ def made_preview(
             world, now_seconds, (before.side, earlier), head, work_budget, warnings,
             pictured=pictured, with_what_if=with_what_if,
         )  # fmt: skip
-        return msgspec.structs.replace(made, sizes=sizes)
+        texts = [{} if side.read is None else side.read[0].files for side in (before, after)]
+        return msgspec.structs.replace(made, sizes=sizes, hunks=hunks_of(made.changes, *texts))
     if before.errors:
         why = f"the policy of {MAIN} has {before.errors} {'error' if before.errors == 1 else 'errors'}."
     else:

@@ -15,6 +15,8 @@ from reconciler.rendering.words.wording import LEGEND
 _NAMES_SHOWN = 6
 _TONES = {tree.Meaning.DANGER: Tone.DANGER, tree.Meaning.HELD: Tone.HELD, tree.Meaning.NEUTRAL: None}
 
+_DIFF = {"+": Tone.GOOD, "-": Tone.DANGER, "@": Tone.FAINT}
+
 
 class BlockLines:
     """The lines of each block for a terminal of `width` columns; 0: without breaks and with all names."""
@@ -32,8 +34,9 @@ class BlockLines:
                 return self.sentence(plain_sentence(sentence), Tone.HEADING if strong else None, "", indent)
             case tree.Items(items, depth):
                 return [line for item in items for line in self._item(item, 2 * depth)]
-            case tree.Code(lines):
-                return list(lines)
+            case tree.Code(lines, language):
+                tones = _DIFF if language == "diff" else {}
+                return [f"{' ' * indent}{style.paint(line, tones.get(line[:1]))}" for line in lines]
             case tree.Alarm(meaning, lines, title):
                 at = 2 if title else 0
                 bullets = [line for one in lines for line in self.sentence(plain_sentence(one), _TONES[meaning], "! ", at)]

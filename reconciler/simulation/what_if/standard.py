@@ -37,10 +37,9 @@ def _all(world: World, policies: Sequence[PolicySet], now_seconds: int) -> Itera
         words = "the largest pod of each namespace once more"
         yield Situation(name="largest-pods-again", words=words, at_seconds=now_seconds, more=again)
         anywhere = tuple(MorePods(row=row, anywhere=True) for row in largest)
-        words = f"{words}, and any node may run it"
-        yield Situation(name="pods-for-any-node", words=words, at_seconds=now_seconds, more=anywhere)
+        yield Situation(name="pods-for-any-node", words="pods that fit any node", at_seconds=now_seconds, more=anywhere)
     # Where nothing waits, a shortage shows only with pods that ask for nodes.
-    asked, also = (again, ", with the largest pod of each namespace once more") if not pending else ((), "")
+    asked, also = (again, ", and the largest pods once more") if not pending else ((), "")
     sides = [(policy, effective_groups(world, policy, now_seconds)) for policy in policies]
     for policy, groups in sides:
         tiers = [tier.name for tier in policy.policy.tiers if any(group.tier == tier.name for group in groups)]
@@ -125,7 +124,7 @@ def _windows(groups: Iterable[EffectiveGroup], now_seconds: int) -> Iterator[Sit
     for at, name, turn in sorted(turns)[:MOST_WINDOWS]:
         yield Situation(
             name=f"window-{'-'.join(name.split())}-{turn}",
-            words=f"window {name} {turn} ({instant_text(at)})",
+            words=f"window {name} {'open' if turn == 'opens' else 'closed'} from {instant_text(at)}",
             at_seconds=at,
             settles=True,
         )

@@ -25,11 +25,13 @@ from reconciler.rendering.documents.preview.group_differences import (
     changes_size,
     group_differences,
     told_as_actions,
+    told_as_warning,
 )
 from reconciler.rendering.documents.preview.headline import consequence_alarms, headline
 from reconciler.rendering.documents.preview.node_differences import node_differences
 from reconciler.rendering.documents.preview.pod_differences import pod_differences
-from reconciler.rendering.documents.preview.policy_differences import policy_differences
+from reconciler.rendering.documents.preview.policy_differences import gravest_changes, policy_differences
+from reconciler.rendering.documents.preview.policy_hunks import shown_hunks
 from reconciler.rendering.documents.preview.what_if import what_if_blocks
 from reconciler.rendering.documents.replay import replay_blocks, with_side_names
 from reconciler.rendering.words.fold import Fold
@@ -38,6 +40,7 @@ from reconciler.rendering.words.wording import MAIN, THIS_PR, count, header_word
 from reconciler.values.duration import duration_text
 
 GROUPS, ACTIONS, PODS, NODES, PROBLEMS, POLICY = "Groups", "Actions", "Pods", "Nodes", "Problems", "Policy"
+FURTHER = "Policy, the other values"
 WARNINGS = "Warnings about the policy"
 _STEADY_STATES = f"Both sides are steady states: under the policy of {MAIN}, and under that of {THIS_PR}."
 _NOT_STEADY = "At least one side is cut short before its steady state (see Problems), so these numbers are not final."
@@ -78,18 +81,16 @@ def _compared(preview: Preview, compared: PlanComparison, fold: Fold) -> Iterato
         yield tree.Sources(((MAIN, (side_words(preview.base), f"{THIS_PR}: {side_words(preview.head)}")),))
         return
     sections = [section for section in _sections(preview, compared, fold) if section.differences or section.blocks]
-    last = [section for section in sections if section.heading == POLICY and len(section.differences) > _FEW_VALUES]
-    first = [msgspec.structs.replace(one, opened=True) for one in sections if one.heading == POLICY and one not in last]
-    sections = [section for section in sections if section.heading != POLICY or section in last]
+    first, last = _policy(preview, fold)
     yield from first
     yield from test_blocks(preview.tests, everything=not fold.names)
-    yield from consequence_alarms(preview, everything=not fold.names, causes=not first)
+    yield from consequence_alarms(preview, everything=not fold.names, causes=bool(last))
     yield _figures(preview, compared)
     yield from (section for section in sections if section.opened)
     yield from what_if_blocks(preview.what_if, fold)
     if preview.replay is not None:
         yield tree.Section("Replay", None, blocks=replay_blocks(with_side_names(preview.replay, (MAIN, THIS_PR))), opened=True)
-    yield from (section for section in sections if not section.opened and section not in last)
+    yield from (section for section in sections if not section.opened)
     yield from _notes(preview)
     yield from last or (() if first else (tree.Paragraph(("The policy does not differ.",)),))
     yield tree.Sources(tuple(_sources(preview)))
@@ -180,10 +181,8 @@ def _sections(preview: Preview, compared: PlanComparison, fold: Fold) -> Iterato
     joined = joined_nodes(before, compared, 0), joined_nodes(after, compared, 1)
     sizes = tuple(tree.Difference(mark, sentence, tree.Meaning.HELD) for mark, sentence in size_sentences(preview.sizes))
     problems = tuple(gravest_first([_problem(pair) for pair in compared.problems]))
-    policy = policy_differences(preview.changes, preview.loosened, fold)
-    yield tree.Section(
-        GROUPS, len(compared.groups), group_differences(compared.groups, compared.actions, fold), "group", opened=True
-    )
+    groups = [pair for pair in compared.groups if not told_as_warning(pair)]
+    yield tree.Section(GROUPS, len(groups), group_differences(groups, compared.actions, fold), "group", opened=True)
     yield tree.Section(HEADING, len(preview.sizes), sizes, "declared size", opened=True)
     sized = {pair.either.name for pair in compared.groups if changes_size(pair)}
     actions = told_as_actions(compared.groups, compared.actions)
@@ -191,7 +190,18 @@ def _sections(preview: Preview, compared: PlanComparison, fold: Fold) -> Iterato
     yield tree.Section(PODS, *pod_differences(before, after, compared.pods, fold))
     yield tree.Section(NODES, *node_differences(before, after, joined, compared.nodes, plan.nodes, plan.groups, sized, fold))
     yield tree.Section(PROBLEMS, len(compared.problems), problems, "problem")
-    yield tree.Section(POLICY, len(preview.changes), policy, "value")
+
+
+def _policy(preview: Preview, fold: Fold) -> tuple[list[tree.Section], list[tree.Section]]:
+    """What stands first, and what stands last: the changed lines with few values, and values that are too many."""
+    shown = shown_hunks(preview.hunks, gravest_changes(preview.changes, preview.loosened), fold)
+    values = policy_differences(shown.rest, preview.loosened, fold)
+    number = len(preview.changes)
+    if len(values) <= _FEW_VALUES:
+        section = tree.Section(POLICY, number, values, "value", shown.blocks, opened=True)
+        return ([section] if values or shown.blocks else []), []
+    last = tree.Section(FURTHER if shown.blocks else POLICY, len(shown.rest), values, "value")
+    return ([tree.Section(POLICY, number, (), "value", shown.blocks, opened=True)] if shown.blocks else []), [last]
 
 
 def _problem(pair: Pair[PlanProblem]) -> tree.Difference:

@@ -8,6 +8,7 @@ import msgspec
 from reconciler.plan.comparison import Pair
 from reconciler.plan.plan import Action, ActionKind, GroupLine
 from reconciler.rendering.documents.blocks import FEWER, MORE, OTHERWISE, STAYS, Difference, Meaning, cut
+from reconciler.rendering.documents.preview.consequences.groups import ABOUT_TEMPLATES
 from reconciler.rendering.words.alike_actions import AlikeActions, alike_actions, lot_words, single_actions
 from reconciler.rendering.words.fold import Fold
 from reconciler.rendering.words.group_notes import further_reasons, size_bounds
@@ -37,6 +38,15 @@ def group_differences(pairs: Sequence[Pair[GroupLine]], actions: Sequence[Pair[A
         )
     differences = [line for lot in lots.values() for line in _together(lot, fold)]
     return cut(differences, fold.shown(len(differences), fold.rows), "group")
+
+
+def told_as_warning(pair: Pair[GroupLine]) -> bool:
+    """Whether nothing differs but that a template now contradicts the nodes, which is a warning in the same words."""
+    old, new = pair.before, pair.after
+    if old is None or new is None or msgspec.structs.replace(old, reasons=new.reasons) != new:
+        return False
+    known, now = ({reason.message: reason for reason in line.reasons} for line in (old, new))
+    return known.keys() < now.keys() and all(now[words].code in ABOUT_TEMPLATES for words in now.keys() - known.keys())
 
 
 def _together(lot: Sequence[tuple[str, Difference]], fold: Fold) -> Iterator[Difference]:

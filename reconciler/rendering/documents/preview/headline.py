@@ -24,7 +24,7 @@ from reconciler.rendering.documents.preview.consequences.all import consequences
 from reconciler.rendering.documents.preview.consequences.consequence import Code, Consequence, Grade
 from reconciler.rendering.documents.preview.consequences.looser_values import value_family
 from reconciler.rendering.documents.preview.consequences.looser_words import removed_words
-from reconciler.rendering.documents.preview.what_if import gravest_situations, situation_change
+from reconciler.rendering.documents.preview.what_if import gravest_situations, situation_change, situation_words
 from reconciler.rendering.words.wording import count, settled_size
 
 _MOST_PARTS = 2
@@ -87,9 +87,9 @@ def _nothing_moves(preview: Preview) -> bool:
 
 
 def _in_other_situations(preview: Preview) -> Sentence:
-    """`+$0.134/h with pods-for-any-node`: the first situation in which the policies differ; nothing if there is none."""
+    """`with pods that fit any node: +$0.134/h`: the first situation in which the policies differ; nothing if there is none."""
     differing = () if preview.what_if is None else gravest_situations(preview.what_if)
-    return (Foreign(situation_change(differing[0])), " with ", Foreign(differing[0].name)) if differing else ()
+    return ("with ", situation_words(differing[0]), ": ", Foreign(situation_change(differing[0]))) if differing else ()
 
 
 def _without_effect(preview: Preview) -> Sentence:
@@ -105,9 +105,10 @@ def _without_effect(preview: Preview) -> Sentence:
         return ("No difference in the steady state: what differs now is below",)
     paths = list(dict.fromkeys(value_family(change.path) or change.kind for change in preview.changes))
     more = f" and {count(len(paths) - 1, 'more value')}" if len(paths) > 1 else ""
-    if otherwise:
-        return ("No difference now, but ", *otherwise, ". This changes ", Foreign(paths[0]), more)
-    return ("No difference with the pods of now. This changes ", Foreign(paths[0]), more)
+    ordered = next((change.ordered for change in preview.changes if change.path == paths[0]), "")
+    subject: Sentence = (f"The order of {ordered} changes",) if ordered else ("This changes ", Foreign(paths[0]))
+    now = ("No difference now; ", *otherwise) if otherwise else ("No difference with the pods of now",)
+    return (*now, ". ", *subject, more)
 
 
 _IN_STEADY_PART = (Code.NODES_IN_STEADY_STATE, Code.COST)

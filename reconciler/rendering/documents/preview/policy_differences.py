@@ -17,7 +17,7 @@ def policy_differences(changes: Sequence[PolicyChange], loosened: Sequence[Loose
     """The gravest first: values that become looser, whole documents, the rest. Equal changes are one line, and where they are
     still too many, those of one field."""
     loose = frozenset(part for one in loosened for part in _parents(one.path))
-    ordered = sorted(changes, key=lambda change: _gravity(change, loose))
+    ordered = gravest_changes(changes, loosened)
     lots: dict[tuple[object, ...], list[PolicyChange]] = {}
     for whole in (True, False):
         lots = {}
@@ -27,6 +27,12 @@ def policy_differences(changes: Sequence[PolicyChange], loosened: Sequence[Loose
         if not fold.rows or len(lots) <= fold.rows:
             break
     return tuple(_line(lot, fold) for lot in lots.values())
+
+
+def gravest_changes(changes: Sequence[PolicyChange], loosened: Sequence[Loosened]) -> list[PolicyChange]:
+    """Values that become looser first, then whole documents, then the rest."""
+    loose = frozenset(part for one in loosened for part in _parents(one.path))
+    return sorted(changes, key=lambda change: _gravity(change, loose))
 
 
 def _gravity(change: PolicyChange, loose: frozenset[str]) -> tuple[int | Fraction, ...]:
@@ -66,17 +72,40 @@ def _alike(change: PolicyChange, *, whole: bool) -> tuple[object, ...]:
 
 def _line(lot: Sequence[PolicyChange], fold: Fold) -> Difference:
     first = lot[0]
-    mark = MORE if not first.path and first.before is None else FEWER if not first.path and first.after is None else OTHERWISE
-    sentence = msgspec.structs.replace(first, reaches=(), discovery=()).sentence()
     number = len(lot)
     if number > 1:
         names = tuple(dict.fromkeys(change.name for change in lot))
         whose = listed(names, NAMES_SHOWN)
         alike = all((one.path, one.before, one.after) == (first.path, first.before, first.after) for one in lot)
         what = f"{number} alike ({whose})" if alike else f"{number} values of {value_family(first.path)} ({whose})"
-        return Difference(mark, f"{what}, such as {sentence}", number=number)
-    reached = listed(first.reaches, fold.names)
-    sentence += f". It reaches {reached}" if reached else ""
-    if first.discovery:
-        sentence += f"{' and' if reached else '. It reaches'} what discovery {listed(first.discovery, fold.names)} finds"
-    return Difference(mark, sentence)
+        return Difference(change_mark(first), f"{what}, such as {_alone(first)}", number=number)
+    return Difference(change_mark(first), change_sentence(first, fold))
+
+
+def change_mark(change: PolicyChange) -> str:
+    """More for a document that comes, fewer for one that goes."""
+    if change.path:
+        return OTHERWISE
+    return MORE if change.before is None else FEWER if change.after is None else OTHERWISE
+
+
+def change_sentence(change: PolicyChange, fold: Fold) -> str:
+    """The whole change: values, places, and the groups that it reaches."""
+    reached = _reached(change, fold)
+    return f"{_alone(change)}. It reaches {reached}" if reached else _alone(change)
+
+
+def reach_sentence(change: PolicyChange, fold: Fold) -> str:
+    """`scaleDown.unneededTime reaches auto and big`; empty for a value of one group."""
+    reached = _reached(change, fold)
+    return f"{change.path} reaches {reached}" if reached else ""
+
+
+def _alone(change: PolicyChange) -> str:
+    return msgspec.structs.replace(change, reaches=(), discovery=()).sentence()
+
+
+def _reached(change: PolicyChange, fold: Fold) -> str:
+    parts = [listed(change.reaches, fold.names)] if change.reaches else []
+    parts += [f"what discovery {listed(change.discovery, fold.names)} finds"] if change.discovery else []
+    return " and ".join(parts)

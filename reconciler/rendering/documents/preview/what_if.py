@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from decimal import Decimal
 
 from reconciler.plan.money import money_text
-from reconciler.plan.what_if import Compared, Outcome, WhatIf
+from reconciler.plan.what_if import UNNAMED, Compared, Outcome, WhatIf
 from reconciler.rendering.documents import blocks as tree
 from reconciler.rendering.documents.blocks import Foreign
 from reconciler.rendering.words.fold import NAMES_SHOWN, Fold
@@ -30,7 +30,7 @@ def what_if_blocks(asked: WhatIf | None, fold: Fold) -> Iterator[tree.Block]:
                 tree.Column(heading=""), tree.Column(heading=MAIN, shrinks=True), tree.Column(heading=THIS_PR, shrinks=True),
                 tree.Column(heading="change", right=True),
             ),
-            rows=tuple((Foreign(one.name), *_cells(one)) for one in shown),
+            rows=tuple((situation_words(one), *_cells(one)) for one in shown),
             caption=_CAPTION,
             note="" if final else _NOT_FINAL,
         )  # fmt: skip
@@ -38,9 +38,9 @@ def what_if_blocks(asked: WhatIf | None, fold: Fold) -> Iterator[tree.Block]:
         yield tree.Section(f"{heading} {verb_for(len(rows), 'differs', 'differ')}", None, blocks=(table,), opened=True)
     other = "other situation" if rows else "what-if situation"
     lots = (
-        ("more that " + verb_for(len(rows) - len(shown), "differs", "differ"), [one.name for one in rows[len(shown) :]]),
-        ("same difference as now", [one.name for one in asked.situations if asked.as_now(one)]),
-        ("no difference", [one.name for one in asked.situations if not one.differs]),
+        ("more that " + verb_for(len(rows) - len(shown), "differs", "differ"), [one.what for one in rows[len(shown) :]]),
+        ("same difference as now", [one.what for one in asked.situations if asked.as_now(one)]),
+        ("no difference", [one.what for one in asked.situations if not one.differs]),
         ("not decided, since no work was left", list(asked.not_run)),
     )
     for words, names in lots:
@@ -70,6 +70,11 @@ def _side(one: Compared, outcome: Outcome, at: int) -> str:
     if one.before.waiting != one.after.waiting:
         words.append(f"{count(outcome.waiting, 'pod')} {verb_for(outcome.waiting, 'waits', 'wait')}")
     return Foreign(", ".join(words))
+
+
+def situation_words(one: Compared) -> str:
+    """A phrase; one that names a tier, a zone or a window is foreign."""
+    return one.what if one.name in UNNAMED else Foreign(one.what)
 
 
 def situation_change(one: Compared) -> str:

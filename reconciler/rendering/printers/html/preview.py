@@ -8,10 +8,11 @@ from reconciler.policy.problems.findings import Problem
 from reconciler.rendering.documents import blocks as tree
 from reconciler.rendering.documents.blocks import cut, plain_sentence
 from reconciler.rendering.documents.preview.change_figures import EVICTIONS, PODS, change_figures
-from reconciler.rendering.documents.preview.document import POLICY, WARNINGS, preview_document, side_words, steady_states
+from reconciler.rendering.documents.preview.document import FURTHER, POLICY, WARNINGS, preview_document, side_words, steady_states
+from reconciler.rendering.documents.preview.what_if import WHAT_IF
 from reconciler.rendering.documents.replay import with_side_names
 from reconciler.rendering.printers.html.element import Content, Html, arrows, joined, tag, text_lines
-from reconciler.rendering.printers.html.page import Head, Section, counted, document, fold, mark
+from reconciler.rendering.printers.html.page import Head, Section, counted, document, fold, mark, scrolling
 from reconciler.rendering.printers.html.plan import action_section, cautions, change, foot, plan_figures, plan_sections
 from reconciler.rendering.printers.html.replay import replay_section
 from reconciler.rendering.printers.problem_lines import render_problem
@@ -47,7 +48,9 @@ def preview_html(preview: Preview) -> str:
         warning=_warning(preview_tree, cautions(plan)),
     )
     sections = [
+        *_own(preview_tree, POLICY, "policy", "value"),
         *_differences(preview_tree, compared=compared),
+        *_what_if(preview_tree),
         *_problem_sections(preview_tree),
         *_own(preview_tree, WARNINGS, "warnings"),
     ]
@@ -57,7 +60,7 @@ def preview_html(preview: Preview) -> str:
         title = f"What {THIS_PR} does" if compared else actions.heading
         sections.append(Section(actions.anchor, title, actions.body, actions.note))
     sections += plan_sections(plan, pictures, (f"{MAIN}'s policy", f"{THIS_PR}'s policy") if compared else None)
-    sections += _own(preview_tree, POLICY, "policy", "value")
+    sections += _own(preview_tree, FURTHER, "policy-values", "value")
     return document(head, sections, [group.name for group in plan.groups], foot(preview_tree.digest, plan))
 
 
@@ -106,12 +109,33 @@ def _differences(preview_tree: tree.Document, *, compared: bool) -> Iterator[Sec
     parts = [
         _lot(part, title=tag("h3", f"{part.heading} ", tag("span", part.number, class_="n")))
         for part in preview_tree.blocks
-        if isinstance(part, tree.Section) and part.differences and part.heading not in (POLICY, WARNINGS)
+        if isinstance(part, tree.Section) and part.differences and part.heading not in (POLICY, FURTHER, WARNINGS)
     ]
     why = [tag("p", plain_sentence(part.sentence)) for part in preview_tree.blocks if isinstance(part, tree.Paragraph)]
     body = joined(parts) if parts else tag("p", "The decision does not differ.") if compared else joined(why)
     untouched = [part.heading for part in preview_tree.blocks if isinstance(part, tree.Names)] if compared else []
     yield Section("differences", "Differences", body, " ".join(untouched))
+
+
+def _what_if(preview_tree: tree.Document) -> Iterator[Section]:
+    for part in preview_tree.blocks:
+        if isinstance(part, tree.Section) and part.heading.startswith(WHAT_IF):
+            tables = [_table(block, WHAT_IF) for block in part.blocks if isinstance(block, tree.Table)]
+            yield Section("what-if", part.heading, joined(tables))
+
+
+def _table(block: tree.Table, label: str) -> Html:
+    sides = ["r" if column.right else None for column in block.columns]
+    heads = [tag("th", column.heading or tag("span", "situation", class_="sr"), scope="col", class_=side)
+             for column, side in zip(block.columns, sides, strict=True)]  # fmt: skip
+    rows = [
+        tag("tr", tag("th", row[0], scope="row", class_="name"),
+            joined(tag("td", cell, class_=side) for cell, side in zip(row[1:], sides[1:], strict=True)))
+        for row in block.rows
+    ]  # fmt: skip
+    table = tag("table", tag("thead", tag("tr", joined(heads))), tag("tbody", joined(rows)), class_="few")
+    notes = [tag("p", words, class_="soft") for words in (block.caption, block.note) if words]
+    return joined((scrolling(label, table), *notes))
 
 
 def _problem_sections(preview_tree: tree.Document) -> Iterator[Section]:
@@ -134,7 +158,21 @@ def _lot(part: tree.Section, title: Html | None = None) -> Html:
         items = joined((items, tag("li", tag("span", "\u00b7", class_="m", aria_hidden="true"), more)))
     left_out = len(part.differences) > _MOST_LINES
     note = tag("p", "-o json has everything.", class_="soft") if left_out else None
-    return tag("div", title, tag("ul", items, class_="list sheet"), note, data_block=True)
+    shown_list = tag("ul", items, class_="list sheet") if lines else None
+    return tag("div", title, joined(_block(block) for block in part.blocks), shown_list, note, data_block=True)
+
+
+_SIGNS = {"+": "add", "-": "del", "@": "soft"}
+
+
+def _block(block: tree.Block) -> Html | None:
+    """Changed lines of a file, and the sentences about them."""
+    if isinstance(block, tree.Code):
+        lines = (tag("span", line, class_=_SIGNS.get(line[:1])) for line in block.lines)
+        return scrolling("Changed lines", tag("pre", tag("code", joined(part for line in lines for part in (line, Html("\n"))))))
+    if isinstance(block, tree.Items):
+        return tag("ul", _items([tree.Difference(one.bullet[:1], one.text) for one in block.items]), class_="list")
+    return None
 
 
 def _items(lines: Sequence[tree.Difference]) -> Html:

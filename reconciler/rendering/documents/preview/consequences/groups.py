@@ -37,7 +37,7 @@ def target_missing(comparison: PlanComparison) -> Iterator[Consequence]:
         )
 
 
-_ABOUT_TEMPLATES = ("SmallerThanTemplate", "TemplateUntried", "TemplateUnknown", "MixedShapes")
+ABOUT_TEMPLATES = ("SmallerThanTemplate", "TemplateUntried", "TemplateUnknown", "MixedShapes")
 """Reasons that say how a template and the live nodes differ."""
 
 
@@ -48,7 +48,7 @@ def template_differs(comparison: PlanComparison) -> Iterator[Consequence]:
             continue
         known = () if pair.before is None else {reason.message for reason in pair.before.reasons}
         for reason in pair.after.reasons:
-            if reason.code in _ABOUT_TEMPLATES and reason.message not in known:
+            if reason.code in ABOUT_TEMPLATES and reason.message not in known:
                 yield Consequence(
                     grade=Grade.WARNING,
                     code=Code.TEMPLATE_DIFFERS,

@@ -1,0 +1,67 @@
+"""What differs of the policy as its reviewers know it: the changed lines of the files, each place with what it causes."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from reconciler.policy.comparison import PolicyChange
+from reconciler.policy.hunks import Hunk, HunkLine
+from reconciler.rendering.documents import blocks as tree
+from reconciler.rendering.documents.preview.policy_differences import change_mark, change_sentence, reach_sentence
+from reconciler.rendering.words.fold import Fold
+from reconciler.rendering.words.plain import plain
+from reconciler.rendering.words.wording import count
+
+_MOST_LINES = 12
+_COLUMNS = 96
+
+
+class ShownHunks(msgspec.Struct, frozen=True):
+    """Blocks to be read in their order, and the changes that they do not tell."""
+
+    blocks: tuple[tree.Block, ...]
+    rest: tuple[PolicyChange, ...]
+
+
+def shown_hunks(hunks: Sequence[Hunk], changes: Sequence[PolicyChange], fold: Fold) -> ShownHunks:
+    """As many hunks as fit in a dozen lines, those of the first `changes` first; all of them if nothing is folded."""
+    blocks: list[tree.Block] = []
+    told: list[PolicyChange] = []
+    room = _MOST_LINES
+    ordered = sorted(hunks, key=lambda hunk: next((at for at, one in enumerate(changes) if hunk.holds(one)), len(changes)))
+    for number, hunk in enumerate(ordered):
+        if fold.rows and number and len(hunk.lines) > room:
+            continue
+        lines = _visible(hunk, room) if fold.rows else hunk.lines
+        room -= len(lines)
+        held = [one for one in changes if one not in told and hunk.holds(one)]
+        clear = [one for one in held if _clear(hunk, one, lines)]
+        unclear = [one for one in held if one not in clear]
+        mine = [*clear, *unclear[: fold.names or None]]
+        told += mine
+        blocks.append(tree.Code(tuple(_printed(hunk, lines, mine)), "diff"))
+        words = [(one, reach_sentence(one, fold) if one in clear else change_sentence(one, fold)) for one in mine]
+        items = tuple(tree.Item(text=plain(text), bullet=f"{change_mark(one)} ") for one, text in words if text)
+        blocks += [tree.Items(items)] if items else []
+    return ShownHunks(tuple(blocks), tuple(one for one in changes if one not in told))
+
+
+def _visible(hunk: Hunk, most: int) -> tuple[HunkLine, ...]:
+    return hunk.lines if len(hunk.lines) <= most + 1 else hunk.lines[:most]
+
+
+def _printed(hunk: Hunk, lines: Sequence[HunkLine], changes: Sequence[PolicyChange]) -> list[str]:
+    """A heading as of git, the lines, and how many more there are."""
+    first = next(line for line in hunk.lines if line.sign != " ")
+    place = f"{hunk.before}:{first.before}" if first.after is None else f"{hunk.after}:{first.after}"
+    whose = f"{changes[0].kind} {changes[0].name}" if changes else ""
+    printed = [f"@@ {place} @@ {whose}".rstrip(), *(f"{line.sign}{line.text.rstrip()}" for line in lines)]
+    left = len(hunk.lines) - len(lines)
+    shown = [line if len(line) <= _COLUMNS else f"{line[: _COLUMNS - 1]}…" for line in map(plain, printed)]
+    return [*shown, *([f"@@ {count(left, 'more line')} @@"] if left else [])]
+
+
+def _clear(hunk: Hunk, change: PolicyChange, lines: Sequence[HunkLine]) -> bool:
+    """Whether the lines, none of them cut, say all of a change but what it reaches."""
+    whole = all(len(plain(line.text)) < _COLUMNS for line in lines)
+    return bool(change.path) and whole and hunk.shows(change, lines)
