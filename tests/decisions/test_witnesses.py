@@ -7,7 +7,8 @@ from reconciler.cluster.target import TargetTemplate
 from reconciler.cluster.values.resources import Resources
 from reconciler.cluster.world import World
 from reconciler.decisions.lints.cluster import findings
-from reconciler.decisions.memory import Memory
+from reconciler.decisions.memory import Came, Memory
+from reconciler.decisions.situation.evidence import made_of
 from reconciler.decisions.view import View
 from reconciler.decisions.work import Work
 from reconciler.plan.plan import ActionKind, Plan, PodOutcome
@@ -171,6 +172,15 @@ def test_smaller_nodes_count_for_a_while(cpus: str, ages: tuple[int, ...], outda
     assert bought(plan) == nodes
     assert code in codes(group(plan, "general"))
     assert ("SizeDoubtful" in codes(plan.pods[-1])) == (code == "Probing")
+
+
+def test_a_changed_template_is_tried_at_once() -> None:
+    """Two nodes of a purchase came smaller a minute ago. The template that was read then says the same, or another digest."""
+    seen, rules = world("2", "2", pods=10, created=NOW - 60), policy(node_group("general", size=Size(max=20)))
+    (facts,) = seen.targets
+    for template, nodes in ((made_of(rules.digest, facts), 0), ("another", 1)):
+        came = Came(asked_seconds=NOW - 99, template=template)
+        assert bought(plan_of(seen, rules, Memory(purchases={str(facts.ref): came}))) == nodes
 
 
 @pytest.mark.parametrize(("newest", "nodes"), [("4", 2), ("2", 0)])

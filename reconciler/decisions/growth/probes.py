@@ -10,8 +10,8 @@ makes the next one more likely to come there. Up to two are tried for each other
 one that makes it even with the rest, and one where the platform chooses.
 
 It also helps where nodes of a group have less than its template, and no source tells which template made them. One such node
-counts for five minutes, more of them for a day after the last one. Then a probe is added for pods that only the template would
-run.
+counts for five minutes, more of them for a day after the last one. A change of the policy or of the target ends that at once.
+Then a probe is added for pods that only the template would run.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -91,7 +91,11 @@ def _unknown_size(draft: Draft, group: GroupDraft, shape: int) -> SizeDoubtful |
     since, stated, template = group.group.smaller_since, group.group.stated, group.group.template
     if not since or stated is None or template is None or group.group.whole:
         return None
+    came = draft.memory.purchases.get(str(group.group.target))
     lasts = FIRST_SECONDS if len(since) == 1 else REMEMBERED_SECONDS
+    if came is not None and not came.template:
+        # Policy or target have changed since nodes were asked for.
+        lasts = 0
     if draft.now_seconds < since[-1] + lasts or not draft.shares.spend(shape, draft.namespace(shape), 2):
         return None
     if _runs(draft, group, shape, template) or not _runs(draft, group, shape, stated):
