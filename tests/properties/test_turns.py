@@ -32,7 +32,7 @@ def _scenario(seed: int) -> list[dict[str, object]]:
         if rng.random() < 0.3:
             tiers[-1]["returnAfter"] = _pick(rng, "1m", "30m", "24h")
         if rng.random() < 0.2:
-            tiers[-1]["share"] = _pick(rng, 20, 50)
+            tiers[-1]["share"] = _pick(rng, 20, 33)  # of three tiers 99 at most
         starts += [(name, f"{name}-g{number}") for number in range(rng.randint(1, 8))]
     healthy = rng.choice(starts)[1]
     for tier, name in starts:
