@@ -80,12 +80,13 @@ DECLARATIONS = PlatformDeclarations(
         ),
         _eks("CloudFormation", "AWS::EKS::Nodegroup", ("ScalingConfig", "DesiredSize"), ("NodegroupName",), ("ClusterName",)),
         _eks(
-            "eksctl", "managedNodeGroups", ("desiredCapacity",), ("name",), ("metadata", "name"), region=("metadata", "region"),
-            tags=(("tags",),),
+            "eksctl", "managedNodeGroups.ClusterConfig.eksctl.io", ("desiredCapacity",), ("name",), ("metadata", "name"),
+            region=("metadata", "region"), tags=(("tags",),),
         ),
         DeclaredType(
-            tool="eksctl", type="nodeGroups", size=("desiredCapacity",), called="eksctl-{cluster}-nodegroup-{name}-*",
-            cluster=("metadata", "name"), region=("metadata", "region"), tags=(("tags",),),
+            tool="eksctl", type="nodeGroups.ClusterConfig.eksctl.io", size=("desiredCapacity",),
+            called="eksctl-{cluster}-nodegroup-{name}-*", cluster=("metadata", "name"), region=("metadata", "region"),
+            tags=(("tags",),),
             made=(("alpha.eksctl.io/cluster-name", "{cluster}"), ("alpha.eksctl.io/nodegroup-name", "{name}")),
         ),
         *(

@@ -41,7 +41,7 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
 TOOLS: Mapping[str, Tool] = {
     "Terraform": Tool(writes="every apply", instead="write lifecycle {{ ignore_changes = [{path}] }} in this resource"),
     "CloudFormation": Tool(writes="an update of the stack", instead="delete this line: without it CloudFormation keeps the size"),
-    "eksctl": Tool(writes="`eksctl scale nodegroup --config-file`", instead="delete this line: a new group begins with minSize"),
+    "eksctl": Tool(writes="`eksctl scale` with this file", instead="delete this line: a new group begins with minSize"),
     "Pulumi": Tool(writes="`pulumi up`", instead="write options: {{ignoreChanges: [{path}]}} in this resource"),
     "Crossplane": Tool(
         writes="every reconciliation",
@@ -304,15 +304,13 @@ def _of_pulumi(document: MappingNode, source: Source) -> Iterator[Resource]:
 
 def _of_object(item: MappingNode, source: Source) -> Iterator[Resource]:
     group, kind = text_of(item, "apiVersion").partition("/")[0], text_of(item, "kind")
-    if (group, kind) == ("eksctl.io", "ClusterConfig"):
-        for part in ("managedNodeGroups", "nodeGroups"):
-            for provider, declared in _types("eksctl", part):
-                for one in _many(entry_of(item, part)):
-                    yield Resource(
-                        provider=provider, type=declared, key=text_of(one, "name"), body=one, scope=Scope(), source=source,
-                        spot=one, top=item,
-                    )  # fmt: skip
-        return
+    for part, listed in _pairs(item):
+        for provider, declared in _types("eksctl", f"{part.text}.{kind}.{group}"):
+            for one in _many(listed):
+                yield Resource(
+                    provider=provider, type=declared, key=text_of(one, "name"), body=one, scope=Scope(), source=source, spot=one,
+                    top=item,
+                )  # fmt: skip
     for tool in ("Crossplane", "ACK"):
         for provider, declared in _types(tool, f"{kind}.{group}"):
             metadata, spec = entry_of(item, "metadata"), entry_of(item, "spec")
