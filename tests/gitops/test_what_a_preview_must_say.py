@@ -92,6 +92,24 @@ def test_a_template_that_the_nodes_contradict(changed: Changed) -> None:
     )
 
 
+def test_what_a_page_and_a_comment_show(changed: Changed, capsys: pytest.CaptureFixture[str]) -> None:
+    """The changed lines once, in both; the situation that differs; a warning about a template and no second time under groups."""
+    drift = ("on-demand.yaml", "capacity: {cpu: 8, memory: 32Gi", "capacity: {cpu: 16, memory: 64Gi")
+    moved = "pricePerHour: '1'  # <b>```</b> @all\n"
+    changed(drift, ("spot.yaml", 'pricePerHour: "0.058"\n', moved))
+    sides = ["preview", "--base-dir", "main", "--head-dir", "change", "--cluster", str(ROOT / "examples" / "quickstart")]
+    guarded(cli, [*sides, "-o", "markdown"])
+    comment = capsys.readouterr().out
+    assert "````diff\n@@ spot.yaml:21 @@ NodeGroup spot\n" in comment
+    assert f"\n+  {moved}" in comment
+    assert comment.count("its nodes offer less") == 1
+    assert "pricePerHour 0.058 ->" not in comment
+    guarded(cli, [*sides, "-o", "html"])
+    page = capsys.readouterr().out
+    assert "+  pricePerHour: &#x27;1&#x27;  # &lt;b&gt;```&lt;/b&gt; @all" in page
+    assert page.index("@@ spot.yaml:21 @@") < page.index('id="differences"')
+
+
 def test_the_order_of_tiers(changed: Changed, capsys: pytest.CaptureFixture[str]) -> None:
     """No pod that waits now may run on both tiers. One that may is placed otherwise, and two plans of that situation say so."""
     order = ("    - name: on-demand\n", '    - name: spot\n      match: {names: ["^spot"]}\n')
