@@ -13,6 +13,7 @@ from reconciler.decisions.reasons.provisioning import GrownForRequest
 from reconciler.decisions.reasons.sizes import Probing, RoomBeforeEnd
 from reconciler.decisions.removal.consolidation import Opportunity
 from reconciler.decisions.removal.scale_down import Judged
+from reconciler.decisions.situation.backoff import GROWTH, denied_now
 from reconciler.plan.plan import Action, ActionKind, Bound, OwnerState
 from reconciler.plan.reason import Because, Reason
 from reconciler.policy.documents import PolicySet
@@ -41,7 +42,8 @@ def actions(
             continue
         bound = _bound(group, facts, policy_digest)
         current = group.situation.current
-        if group.judgement.ownership.state is OwnerState.ADOPTABLE:
+        denied = denied_now(draft.memory, GROWTH, str(group.group.target), draft.now_seconds) is not None
+        if group.judgement.ownership.state is OwnerState.ADOPTABLE and not denied:
             ownership = group.judgement.ownership
             why = Adoption(manager=ownership.by, why=ownership.evidence[-1]).reason()
             adopt.append(_action(ActionKind.ADOPT, group, current, current, (), bound, why))

@@ -163,6 +163,7 @@ GROWTH, REMOVAL = "growth", "removal"
 RULE = BackoffRule(initial_seconds=30, max_seconds=300, reset_seconds=1800)
 """A person who fixes it waits at most five minutes; half an hour after the last denial nobody asks for it any more."""
 _SIDES = {
+    ActionKind.ADOPT: GROWTH,
     ActionKind.RESIZE: GROWTH,
     ActionKind.REPLACE: GROWTH,
     ActionKind.REMOVE_NODE: REMOVAL,

@@ -2,6 +2,7 @@
 
 import pytest
 
+from reconciler.cluster.target import FieldOwner
 from reconciler.decisions.decide import decide, settle
 from reconciler.decisions.memory import BackoffState, Memory, Outcome
 from reconciler.plan.plan import ActionKind
@@ -28,7 +29,7 @@ def _denied(*kinds: ActionKind) -> Memory:
     ("kind", "key"),
     [
         (ActionKind.RESIZE, GROWTH), (ActionKind.REPLACE, GROWTH), (ActionKind.REMOVE_NODE, REMOVAL),
-        (ActionKind.CANCEL, REMOVAL),
+        (ActionKind.CANCEL, REMOVAL), (ActionKind.ADOPT, GROWTH),
     ],
 )  # fmt: skip
 def test_a_denial_is_no_failure(kind: ActionKind, key: str) -> None:
@@ -89,6 +90,17 @@ def test_denied_growth_goes_elsewhere_and_is_tried_again() -> None:
     due, _ = decide(cluster.world(), rules, memory, NOW + 30)
     assert [action.to for action in of_kind(due, ActionKind.RESIZE)] == [1]
     assert "WriteDenied" in codes(due.groups[0])
+
+
+def test_a_denied_adoption_waits_and_so_does_growth() -> None:
+    """Both write the size."""
+    cluster = ClusterBuilder()
+    cluster.group("general", nodes=1, owners=(FieldOwner(manager="kubectl", operation="Apply", time_seconds=NOW - 9999),))
+    cluster.pods("waiting", 2, cpu="4")
+    rules, memory = policy(node_group("general"), adopt_from=("kubectl",)), _denied(ActionKind.ADOPT)
+    early, _ = decide(cluster.world(), rules, memory, NOW + 29)
+    due, _ = decide(cluster.world(), rules, memory, NOW + 30)
+    assert (early.actions, [action.kind for action in due.actions]) == ((), [ActionKind.ADOPT, ActionKind.RESIZE])
 
 
 def test_denied_removals_wait_and_say_why() -> None:
