@@ -155,7 +155,7 @@ overflow-wrap:anywhere}
 tr:target,li:target{background:var(--holds-fill)}
 .gone{display:none!important}
 pre{margin:0;padding:.7rem .95rem;font:.84rem/1.5 ui-monospace,"Cascadia Mono","DejaVu Sans Mono",monospace}
-td pre{white-space:pre-wrap;overflow-wrap:anywhere;padding:.4rem 0 0}
+td pre,.wrap{white-space:pre-wrap;overflow-wrap:anywhere}td pre{padding:.4rem 0 0}
 .add{color:var(--accent)}.del{color:var(--shrinks)}
 pre+pre{border-top:1px solid var(--line)}
 footer{margin-top:3rem;padding-bottom:3rem;color:var(--soft);font-size:.82rem}

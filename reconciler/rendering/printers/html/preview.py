@@ -169,7 +169,8 @@ def _block(block: tree.Block) -> Html | None:
     """Changed lines of a file, and the sentences about them."""
     if isinstance(block, tree.Code):
         lines = (tag("span", line, class_=_SIGNS.get(line[:1])) for line in block.lines)
-        return scrolling("Changed lines", tag("pre", tag("code", joined(part for line in lines for part in (line, Html("\n"))))))
+        code = tag("code", joined(part for line in lines for part in (line, Html("\n"))))
+        return tag("div", tag("pre", code, class_="wrap"), class_="sheet")
     if isinstance(block, tree.Items):
         return tag("ul", _items([tree.Difference(one.bullet[:1], one.text) for one in block.items]), class_="list")
     return None
