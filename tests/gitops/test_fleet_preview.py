@@ -204,7 +204,7 @@ def test_policy_tests_run_in_each_cluster_that_they_are_given(preview: Preview, 
     }  # fmt: skip
     _, told = preview(after, "-o", "markdown", before=low)
     words = " ".join(told.replace("`", "").replace("> ", "").split())
-    assert "4 of 8 policy tests pass. Failed: at least four in a, c, d (policies/tests.yaml:8:72): general has 2 nodes in this" in words
+    assert "4 of 8 policy tests pass. Failed: at least four in a, c, d (policies/tests.yaml:8:72): general has 2 nodes" in words
     assert "expected: 4.. Failed: as many nodes in b (policies/tests.yaml:9:62): NodesInSteadyState: 5 nodes" in words
     assert told.count("`at least four`") == 1
     (tmp_path / "snapshots" / "c" / "all.json").write_text("{")
