@@ -191,10 +191,19 @@ def remembered(draft: Draft) -> Mapping[str, Refuted]:
     for (position, shape), seen in draft.refuted.items():
         group = draft.groups[position]
         key = _key(group, draft, shape)
-        entries.pop(key, None)
+        earlier = entries.pop(key, None)
         if seen is not None:
             why = seen.why[:_MOST_CHARACTERS]
             template = digests[str(group.group.target)]
-            entries[key] = Refuted(node=seen.node, why=why, template=template, seen_seconds=now)
+            times = _times(earlier, group, seen)
+            entries[key] = Refuted(node=seen.node, why=why, template=template, seen_seconds=now, times=times)
     newest = sorted(entries.items(), key=lambda item: (-item[1].seen_seconds, item[0]))[:MOST_REMEMBERED]
     return dict(sorted(newest))
+
+
+def _times(earlier: Refuted | None, group: GroupDraft, seen: TemplateRefuted) -> int:
+    """How many nodes have contradicted the template. One counts once, however many turns see it; all that are there count."""
+    there = 2 if len(group.group.made_of_template) > 1 else 1
+    if earlier is None:
+        return there
+    return max(earlier.times + (earlier.node != seen.node), there)

@@ -130,8 +130,33 @@ def test_what_did_not_help_is_not_bought_again_when_the_node_is_gone() -> None:
     assert (group(plan, "general").desired, codes(line)) == (0, ["NoGroupFits", "TemplateRefutedBefore"])
     assert line.reasons[1].message == (
         "general did not help such a pod: its node general-1 rejected it: wants disk=fast, but the node has no disk. "
-        "The group is tried again from 2027-01-16T08:00:00Z, or after a change of the policy or the target"
+        "The group is tried again from 2027-01-15T08:05:00Z, or after a change of the policy or the target"
     )
+
+
+@pytest.mark.parametrize(
+    ("seen", "lasts"),
+    [((("1",),), 300), ((("1",), ("1",)), 300), ((("1",), ("2",)), DAY), ((("1", "2"),), DAY), ((("1", "2"), ("2",)), DAY)],
+    ids=["one node", "one in two turns", "another after it", "two at once", "one of them left"],
+)
+@pytest.mark.parametrize(("cpu", "size"), [("1", "4"), ("6", "8")], ids=["a label", "the size"])
+def test_one_node_counts_for_five_minutes_two_for_a_day(
+    seen: tuple[tuple[str, ...], ...], lasts: int, cpu: str, size: str
+) -> None:
+    """From the last turn in which one was there. In each turn the nodes of `seen` are; none has the disk, nor more than 4 cpu."""
+    memory, last = Memory(), NOW + 60 * (len(seen) - 1)
+    for turn, numbers in enumerate(seen):
+        cluster = ClusterBuilder()
+        ref = cluster.target("general", len(numbers), template=_template(size=size))
+        for number in numbers:
+            labels = {"disk": "fast"} if size == "8" else {}
+            name = cluster.node(f"general-{number}", "4", "16Gi", labels=labels, created=NOW)
+            cluster.machine(f"general-{number}", ref, node=name)
+        cluster.pods("web", 1, cpu=cpu, node_selector={"disk": "fast"})
+        _, memory = decide(cluster.world(), RULES, memory, NOW + 60 * turn)
+    gone = _seen(node_cpu=None, promised=size, cpu=cpu)
+    early, due = (plan_of(gone, RULES, memory, last + lasts + more) for more in (-1, 0))
+    assert (group(early, "general").desired, group(due, "general").desired) == (0, 1)
 
 
 def test_a_node_smaller_than_promised_is_not_bought_again() -> None:
