@@ -289,7 +289,8 @@ class ControlLoop:
         except StoreUnavailableError as error:
             return LoopReport(at_seconds=now, plan=plan, decided=decided, removals=removals, unavailable=str(error))
         chosen = plan if self._choose is None else msgspec.structs.replace(plan, actions=self._choose(plan, world))
-        results = self._actuate(chosen, world, policy, acting, now)
+        lowered = {str(progress.target) for progress in removals if progress.state is RemovalState.FINISHED}
+        results = self._actuate(chosen, world, policy, acting, now, lowered)
         ended = self._port.now_seconds()
         memory = settle(memory, tuple(_outcome(result, ended) for result in results if result.state is not ResultState.SKIPPED))
         try:
@@ -315,14 +316,16 @@ class ControlLoop:
             self._port.call_off(removal.target, removal.node, f"{removal.why.code}: {pod}{removal.why.message}")
         return self._port.continue_removals()
 
-    def _actuate(self, plan: Plan, world: World, policy: PolicySet, memory: Memory, now_seconds: int) -> tuple[ActionResult, ...]:
-        """Every action by itself: what one meets does not stop the others."""
+    def _actuate(
+        self, plan: Plan, world: World, policy: PolicySet, memory: Memory, now_seconds: int, lowered: set[str]
+    ) -> tuple[ActionResult, ...]:
+        """Every action by itself: what one meets does not stop the others. `lowered` are targets that removals have written."""
         if not plan.actions:
             return ()
         observing = _observing(world, policy, now_seconds)
         held = {line.name for line in plan.groups if line.held}
         burst = arriving(plan, world, policy.policy.pods, now_seconds) if self._waits_for_bursts else None
-        turn = OneWrite()
+        turn = OneWrite(lowered)
         intended: set[tuple[str, str]] = set()
         results: dict[int, ActionResult] = {}
         sizing: dict[int, Action] = {}

@@ -195,6 +195,10 @@ def test_a_target_is_written_once_in_a_turn() -> None:
     assert _ends(report) == [DONE, (ResultState.SKIPPED, "Deferred"), (ResultState.SKIPPED, "Deferred"), DONE]
     assert report.results[1].message == f"this iteration has just written {GENERAL}. The next one decides on it"
     bench = Bench()
+    bench.removals = (RemovalProgress(target=GENERAL, node="general-3", state=RemovalState.FINISHED, replicas=2, generation=9),)
+    ends = _ends(bench.turn(_action(), _removal(1), _action(group="other", to=2)))
+    assert ends == [(ResultState.SKIPPED, "Deferred"), DONE, DONE]
+    bench = Bench()
     bench.answers = {"general": [REFUSED]}
     assert _ends(bench.turn(_action(), _removal(1))) == [(ResultState.REFUSED, "Refused"), DONE]
 
