@@ -70,11 +70,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0 if results and noticed * 100 >= len(results) * _ENOUGH_PERCENT else 1
 
 
-def tried(mutants: Sequence[Mutant], tests: Sequence[str], seconds: float = float("inf")) -> list[bool]:
-    """Whether each was noticed, as far as time allowed. Once in a process: pytest keeps what it loaded."""
+def tried(mutants: Sequence[Mutant], tests: Sequence[str], seconds: float = float("inf"), *, every: bool = False) -> list[bool]:
+    """Whether each was noticed, as far as time allowed: by quick tests, or by `every` test. Once in a process, since pytest keeps
+    what it loaded."""
     results = dict[int, bool]()
     with tempfile.TemporaryDirectory() as directory:
-        Session(lambda session: results.update(_each(session, mutants, seconds))).run(tests, Path(directory))
+        Session(lambda session: results.update(_each(session, mutants, seconds)), every=every).run(tests, Path(directory))
     return [results[number] for number in sorted(results)]
 
 

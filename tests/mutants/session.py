@@ -36,10 +36,11 @@ _QUICK_SECONDS = 3.0
 
 
 class Session:
-    """A pytest plugin; `work` is called with it once tests are collected."""
+    """A pytest plugin; `work` is called with it once tests are collected: the quick ones, or `every` one."""
 
-    def __init__(self, work: Callable[["Session"], None]) -> None:
+    def __init__(self, work: Callable[["Session"], None], *, every: bool = False) -> None:
         self._work = work
+        self._tier = () if every else _QUICK
         self._at_import = watching(None)
         self._items: Sequence[pytest.Item] = ()
         self.watched: Watched | None = None
@@ -48,7 +49,7 @@ class Session:
         """Collect and work. The exit code of pytest."""
         self._directory = directory
         self._at_import.start()
-        options = ["-q", "-n", "0", "-p", "no:cacheprovider", "-p", "tests.mutants.plugin", "--hypothesis-seed=0", *_QUICK]
+        options = ["-q", "-n", "0", "-p", "no:cacheprovider", "-p", "tests.mutants.plugin", "--hypothesis-seed=0", *self._tier]
         kept = ["-o", "tmp_path_retention_policy=none"]
         return int(pytest.main([*options, *kept, *folders], plugins=[self]))
 
@@ -84,7 +85,7 @@ class Session:
             seconds[file] = seconds.get(file, 0) + self.watched.seconds[test]
         files = sorted(seconds, key=lambda file: (seconds[file], file))
         limit = _SLOWER * sum(seconds.values()) + 6 * _MORE_SECONDS
-        return bool(files) and is_noticed(mutant, [*files, *_QUICK], limit), len(tests)
+        return bool(files) and is_noticed(mutant, [*files, *self._tier], limit), len(tests)
 
     def _name(self, test: int) -> str:
         return self._items[test].nodeid
