@@ -121,7 +121,7 @@ def _what_if(preview_tree: tree.Document) -> Iterator[Section]:
     for part in preview_tree.blocks:
         if isinstance(part, tree.Section) and part.heading.startswith(WHAT_IF):
             tables = [_table(block, WHAT_IF) for block in part.blocks if isinstance(block, tree.Table)]
-            yield Section("what-if", part.heading, joined(tables))
+            yield Section("what-if", part.heading, fold("Situations that differ", joined(tables)))
 
 
 def _table(block: tree.Table, label: str) -> Html:
