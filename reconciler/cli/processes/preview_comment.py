@@ -52,10 +52,10 @@ _DONE = {
 
 
 class ReportContent(msgspec.Struct, frozen=True, kw_only=True):
-    """What is to be said: `digest` over it, `head` the commit, `summary` one line, `changed` whether anything differs.
-    `base` is what it was compared with (see `base_stamp`). `untouched`: the change does not reach the policies,
-    which is told only where a comment stands. `refused`: it cannot be used, or its policy tests fail.
-    `markdown` renders it for so many UTF-16 units."""
+    """What a comment says. `digest` is over the content, `head` is the commit, `summary` is one line, and `changed` says whether
+    anything differs. `base` is what the change was compared with (see `base_stamp`). `untouched`: the change does not reach the
+    policies; only a comment that exists already says so. `refused`: the policies cannot be used, or a policy test fails.
+    `markdown` renders the content within a number of UTF-16 units."""
 
     digest: str
     head: str
@@ -203,7 +203,7 @@ def report(request: PullRequest, key: str, content: ReportContent) -> None:
 
 
 def _mark(host: CommentHost, request: PullRequest, key: str, content: ReportContent, url: str) -> None:
-    """The commit of the pull request, with the headline. A token that may not is told, and is not a failure."""
+    """Set the commit status, with the headline. A token without that right leads to a line in the log, not to a failure."""
     if not request.commit:
         tell("no commit status was set: the job does not name the head of the pull request")
         return
@@ -231,13 +231,15 @@ def _host(request: PullRequest) -> CommentHost:
             )  # fmt: skip
         from reconciler.gitops.pull_requests import rest_forges
 
-        forge = {
+        forges: dict[HostKind, Callable[..., CommentHost]] = {
             HostKind.GITEA: rest_forges.GiteaPullRequest,
             HostKind.BITBUCKET_CLOUD: rest_forges.BitbucketCloudPullRequest,
             HostKind.BITBUCKET_SERVER: rest_forges.BitbucketServerPullRequest,
             HostKind.AZURE: rest_forges.AzurePullRequest,
-        }[request.kind]
-        return forge(request.token, request.url, request.number, web_url=request.web_url, collection=request.collection)
+        }
+        return forges[request.kind](
+            request.token, request.url, request.number, web_url=request.web_url, collection=request.collection
+        )
     except ImportError:
         raise InputError("--comment needs the clients of both hosts: pip install 'nodegroup-reconciler[pullrequest]'") from None
 

@@ -47,8 +47,8 @@ class Keeping(Enum):
 
 
 def keep_promises(draft: Draft, queue: Queue, serve: Serve, keeping: Keeping, avoided: Callable[[int], Container[int]]) -> None:
-    """Pods take the nodes that they were promised, as far as these are there or on their way and have room. Pods of a shape take
-    none of the nodes that it has `avoided`, since their group failed before: it may fail for ever."""
+    """Pods take the nodes that they were promised, as far as these are there or on their way and have room. Pods of a shape
+    take no node that `avoided` has for it: the group of that node failed before, and it may fail for ever."""
     if keeping is Keeping.NOT:
         return
     put = place if keeping is Keeping.FIRST_FIT else _on_emptiest

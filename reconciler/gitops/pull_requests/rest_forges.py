@@ -13,6 +13,7 @@ pull request. All answer 429 with `Retry-After` above their rate limit.
 import hashlib
 import re
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from http import HTTPStatus
 from typing import Any
@@ -35,7 +36,7 @@ _BITBUCKET_LIMIT = 32_768 - 2 * _HIDDEN_LINES
 _MOST_DESCRIPTION, _MOST_KEY = 140, 40
 
 
-class RestForge:
+class RestForge(ABC):
     """A `CommentHost` over REST. It waits at most `most_wait_seconds` for a rate limit, and tries three more times if a server
     fails. `_kept` is what a subclass must know of a comment to change it."""
 
@@ -65,28 +66,29 @@ class RestForge:
             self._author = self._me()
         return self._author
 
+    @abstractmethod
     def _me(self) -> str:
-        raise NotImplementedError
+        """The login of the token, as comments name it."""
 
+    @abstractmethod
     def comments(self) -> Iterator[Comment]:
-        """See `CommentHost`, as for the other four."""
-        raise NotImplementedError
+        """See `CommentHost`, also for the other four."""
 
+    @abstractmethod
     def create(self, body: str) -> Comment:
         """See there."""
-        raise NotImplementedError
 
+    @abstractmethod
     def update(self, comment: Comment, body: str) -> Comment:
         """See there."""
-        raise NotImplementedError
 
+    @abstractmethod
     def delete(self, comment: Comment) -> None:
         """See there."""
-        raise NotImplementedError
 
+    @abstractmethod
     def set_status(self, status: CommitStatus) -> None:
         """See there."""
-        raise NotImplementedError
 
     def _call(self, verb: str, path: str, body: dict[str, Any] | None = None) -> Any:  # noqa: ANN401 - JSON of others
         """The document of an answer. Redirects are not followed: they would take the token elsewhere."""

@@ -103,8 +103,7 @@ class PodStore(MutableMapping[PodKey, PodObject]):
 
     @property
     def waiting(self) -> dict[PodObject, None]:
-        """The pods without a node, finished ones too. Whoever binds or removes one takes it out, and whoever adds one puts it
-        in."""
+        """The pods without a node, finished ones too. Code that binds, removes or adds a pod must keep this up to date."""
         if self._waiting is None:
             self._waiting = {}
             self._waiting.update((self._make(row), None) for row, node in enumerate(self._table.node) if node < 0)
