@@ -1,6 +1,7 @@
 """Pending pods and minimums -> new nodes."""
 
 import msgspec
+import pytest
 
 from reconciler.cluster.pods.pod import ClaimUse
 from reconciler.cluster.values.resources import Resources
@@ -311,13 +312,19 @@ def test_all_that_keeps_a_group_from_growing_is_said_at_once() -> None:
     assert [reason.code for reason in group(plan, "general").reasons] == ["GroupHeld"]
 
 
-def test_unmodelled_pods_are_never_guessed() -> None:
-    """A resource claim is not modelled: no node is bought for it."""
+@pytest.mark.parametrize(
+    ("shape", "named"),
+    [({"claims": (ClaimUse(name="gpu", claim="gpu"),)}, "DynamicResources"), ({"not_modelled": ("zebra",)}, "spec.zebra")],
+)
+def test_unmodelled_pods_are_never_guessed(shape: dict[str, object], named: str) -> None:
+    """No node is bought for a resource claim without devices, or for a field that is not known. The reason names it."""
     cluster = ClusterBuilder()
-    cluster.group("general", nodes=0)
-    cluster.pods("claim", 1, cpu="1", shape={"claims": (ClaimUse(name="gpu", claim="gpu"),)})
-    plan = plan_of(cluster.world(), policy(node_group("general")))
-    assert pod(plan, "shop/claim-1").outcome is PodOutcome.NOT_MODELLED
+    cluster.group("general", nodes=1)
+    cluster.pods("odd", 6, cpu="1", shape=shape)
+    plan = plan_of(cluster.world(), policy(node_group("general", max=9)))
+    lines = [pod(plan, f"shop/odd-{number}") for number in range(1, 7)]
+    assert {line.outcome for line in lines} == {PodOutcome.NOT_MODELLED}
+    assert named in lines[0].reasons[0].message
     assert not plan.actions
 
 
