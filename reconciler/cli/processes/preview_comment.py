@@ -241,7 +241,7 @@ def _host(request: PullRequest) -> CommentHost:
             request.token, request.url, request.number, web_url=request.web_url, collection=request.collection
         )
     except ImportError:
-        raise InputError("--comment needs the clients of the code hosts: pip install 'nodegroup-reconciler[pullrequest]'") from None
+        raise InputError("--comment needs the clients of code hosts: pip install 'nodegroup-reconciler[pullrequest]'") from None
 
 
 def _append(variable: str, text: str) -> None:

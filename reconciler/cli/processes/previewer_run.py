@@ -205,7 +205,7 @@ def _host(choice: PreviewerChoice, token: str) -> "RequestHost":
 
         return GitLabProject(token, choice.repository, url=choice.api_url or "https://gitlab.com", author=choice.login)
     except ImportError:
-        raise InputError("previewer needs the clients of the code hosts: pip install 'nodegroup-reconciler[pullrequest]'") from None
+        raise InputError("previewer needs the clients of code hosts: pip install 'nodegroup-reconciler[pullrequest]'") from None
 
 
 def _shown(line: Line) -> str:
