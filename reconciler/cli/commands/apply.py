@@ -90,7 +90,7 @@ def command(
     from reconciler.cli.outputs.failure import EXIT_ERROR, EXIT_OK, InputError
     from reconciler.cli.outputs.terminal import progress
     from reconciler.cluster.world import identity_of
-    from reconciler.control.saved_plans.apply import apply_document
+    from reconciler.control.saved_plans.apply_document import apply_document
     from reconciler.control.saved_plans.simulated_apply import SimulatedApply
     from reconciler.decisions.decide import DEFAULT_WORK_BUDGET
 
@@ -130,7 +130,7 @@ def _live(
     from reconciler.cli.inputs.connections import connection_choice
     from reconciler.cli.inputs.live_inputs import LiveInputs
     from reconciler.cli.processes.live_apply import apply_live
-    from reconciler.control.saved_plans.apply import apply_document
+    from reconciler.control.saved_plans.apply_document import apply_document
 
     live = LiveInputs(connection_choice(connection), or_snapshot=False)
     _same_place(saved, live.name, policy.policy.name)

@@ -18,13 +18,15 @@ from urllib.parse import urlencode
 import msgspec
 from yaml import YAMLError
 
-from reconciler.kube.connection.api import ContentType, Guard, UnreachableError, api_error, cause
+from reconciler.kube.connection.api import ContentType, Guard, UnreachableError
 from reconciler.kube.connection.connection_choice import Choice, ConnectionConfigError, choose
 from reconciler.kube.connection.connections import Attempt, announce_requests
 from reconciler.kube.connection.line_stream import Body, LineStream
 from reconciler.kube.connection.outages import Outages
+from reconciler.kube.connection.refusal_status import api_error
 from reconciler.kube.connection.server_clock import ServerClock
 from reconciler.kube.connection.socket_body import FAILURES, Dial, SocketBody, opened
+from reconciler.kube.connection.unreachable_cause import cause
 
 if TYPE_CHECKING:
     from kubernetes.client import Configuration

@@ -12,8 +12,9 @@ from reconciler.cluster.values.object_parts import DECODING_ERRORS, Key, finding
 from reconciler.kube.connection.api import Api
 from reconciler.kube.watching.collection import Collection, Served, nowhere, platform_collections
 from reconciler.kube.watching.object_store import ObjectStore
-from reconciler.kube.watching.reflector import SILENCE_SECONDS, Pace, Reflector
+from reconciler.kube.watching.reflector import SILENCE_SECONDS, Reflector
 from reconciler.kube.watching.trust import Need, Stream
+from reconciler.kube.watching.watch_pace import Pace
 from reconciler.values.cluster_identity import ClusterIdentity
 from reconciler.values.decoding import decoder
 

@@ -8,8 +8,9 @@ from typing import Protocol
 from reconciler.kube.connection.api import Api
 from reconciler.kube.watching.collection import Collection, Served, nowhere, platform_collections
 from reconciler.kube.watching.object_store import ObjectStore
-from reconciler.kube.watching.reflector import SILENCE_SECONDS, Pace, Reflector
+from reconciler.kube.watching.reflector import SILENCE_SECONDS, Reflector
 from reconciler.kube.watching.trust import Need, Stream, stream_of
+from reconciler.kube.watching.watch_pace import Pace
 
 
 class TargetStreams(Protocol):

@@ -35,64 +35,21 @@ import msgspec
 from reconciler.cluster.target import TargetRef
 from reconciler.decisions.ownership.owner import EMPTIED_MARK
 from reconciler.kube.connection.api import ApiError, UnreachableError
-from reconciler.kube.connection.connections import side_by_side
+from reconciler.kube.connection.side_by_side import side_by_side
 from reconciler.plan.plan import Bound
 from reconciler.providers.answer import failed, unread
 from reconciler.providers.contract import LeavingMachine, RemovalState, TargetRemoval, WriteCode, WriteResult
-from reconciler.providers.machines.marks import MachineMarks, PlatformHearing
-from reconciler.providers.machines.targets import MachineReading, MachineTargets, Reading, RecentMachines, SharedReadings
-from reconciler.providers.marks import DeleteMark, emptied_by
+from reconciler.providers.machines.dialect import MachineReading, Reading
+from reconciler.providers.machines.machine_rules import below, kept, others_first, unfit
+from reconciler.providers.machines.marks import MachineMarks
+from reconciler.providers.machines.platform_hearing import PlatformHearing
+from reconciler.providers.machines.recent_machines import RecentMachines
+from reconciler.providers.machines.shared_readings import SharedReadings
+from reconciler.providers.machines.targets import MachineTargets
+from reconciler.providers.marks import DeleteMark
 from reconciler.providers.ownership_guard import not_ours, objection
+from reconciler.providers.target_mark import emptied_by
 from reconciler.values.two_sentences import two_sentences
-
-# Why a chosen machine may not be removed now, one rule per function. None: nothing is against it.
-
-
-def unfit(current: MachineReading | None, machine: str, node: str) -> WriteResult | None:
-    """Why this machine cannot be removed: gone, already being deleted, or not the machine of the node."""
-    if current is None:
-        return WriteResult(code=WriteCode.NOT_FOUND, message=f"Machine {machine} is gone")
-    if current.deleting:
-        return WriteResult(code=WriteCode.REFUSED, message=f"Machine {machine} is being deleted already")
-    if current.node and current.node != node:
-        message = f"Machine {machine} is the machine of node {current.node}, not of {node}"
-        return WriteResult(code=WriteCode.NOT_FOUND, message=message)
-    return None
-
-
-def rolling_out(reading: Reading) -> WriteResult | None:
-    """While an older revision has machines, nobody can tell which set shrinks."""
-    if not reading.facts.rolling_out:
-        return None
-    message = f"{reading.facts.ref} is rolling out: cannot tell which of its MachineSets would shrink"
-    return WriteResult(code=WriteCode.REFUSED, message=message)
-
-
-def kept(reading: Reading, machine: str) -> WriteResult | None:
-    """Why the chosen machine may not be removed now. A failed one goes anyway."""
-    if not reading.facts.keeps_nodes or machine in reading.failed:
-        return rolling_out(reading)
-    return WriteResult(code=WriteCode.REFUSED, message=f"{reading.facts.ref}: {reading.facts.keeps_nodes}")
-
-
-def others_first(reading: Reading, machine: str, together: frozenset[str]) -> WriteResult | None:
-    """If several machines failed, the platform may take any. So none goes before the nodes of all are empty. Failed machines
-    without a node do not matter: nothing ran there."""
-    late = sorted(reading.on_nodes - together) if machine in reading.failed else []
-    if not late:
-        return None
-    message = f"Machine {', '.join(late)} of {reading.facts.ref} failed too and could go instead: drain its node first"
-    return WriteResult(code=WriteCode.UNAVAILABLE, message=f"{message} (if the drain does not begin, see spec.budgets)")
-
-
-def below(reading: Reading, floor: int, before: int) -> WriteResult | None:
-    """Whether the target would have fewer than `floor` replicas, after `before` others of the same write."""
-    replicas = (reading.facts.replicas or 0) - before
-    if replicas - 1 >= floor:
-        return None
-    message = f"{reading.facts.ref} has {replicas} replicas and must keep {floor}"
-    return WriteResult(code=WriteCode.REFUSED, message=message)
-
 
 _TRIES, _ROUNDS = 3, 2
 _WORTH_LISTING = 8

@@ -9,11 +9,11 @@ from reconciler.cluster.nodes.node import Node
 from reconciler.cluster.snapshots.snapshot import read_snapshot
 from reconciler.cluster.world import World
 from reconciler.kube.connection.api import Api, ApiError, ContentType
-from reconciler.kube.connection.connection_choice import server_version
+from reconciler.kube.connection.server_version import server_version
 from reconciler.kube.connection.transport import KubernetesApi, connect
 from reconciler.kube.watching.collection import DEVICES, WORKLOAD, Collection, cluster_api, located, platform_collections
 from reconciler.kube.watching.live_world import IncompleteViewError, LiveWorld
-from reconciler.kube.watching.reflector import Phase
+from reconciler.kube.watching.stream_state import Phase
 from tests.kube import objects
 from tests.kube.cluster import create, eventually
 from tests.testbed.control_plane import ControlPlane

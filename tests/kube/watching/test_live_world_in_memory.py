@@ -14,8 +14,9 @@ from reconciler.cluster.unread import Unread
 from reconciler.cluster.world import BufferProblem
 from reconciler.kube.watching.collection import BUFFERS, DEVICES, QUOTAS, REQUESTS, SERVICES, WORKLOAD, Collection, Served
 from reconciler.kube.watching.live_world import IncompleteViewError, LiveWorld
-from reconciler.kube.watching.reflector import RealPace, StreamState, polled_state
+from reconciler.kube.watching.stream_state import StreamState, polled_state
 from reconciler.kube.watching.target_streams import OwnTargets
+from reconciler.kube.watching.watch_pace import RealPace
 from tests.kube import objects
 from tests.kube.api_server import FakeApiServer, asked
 from tests.kube.cluster import create, eventually

@@ -18,11 +18,13 @@ from reconciler.platforms.aws.facts.ownership import WRITTEN
 from reconciler.platforms.aws.kinds import READ_LAG_SECONDS
 from reconciler.platforms.aws.writing.accounts import Accounts
 from reconciler.platforms.aws.writing.beside_groups import BesideGroups
-from reconciler.platforms.aws.writing.calls import Answer, Aws, AwsError, failed, unread
+from reconciler.platforms.aws.writing.calls import Answer, Aws, AwsError
+from reconciler.platforms.aws.writing.cancellation import Cancellations, may_unshield, shielded_since
 from reconciler.platforms.aws.writing.fresh import Reading, group_members, read, read_alone, read_or_why
 from reconciler.platforms.aws.writing.growth import launch, launches_at_once, set_desired
 from reconciler.platforms.aws.writing.marks import delete_tags, ours, set_tags, written
-from reconciler.platforms.aws.writing.removal import Cancellations, Removals, may_unshield, shielded_since
+from reconciler.platforms.aws.writing.removal import Removals
+from reconciler.platforms.aws.writing.write_answer import failed, unread
 from reconciler.providers.contract import LeavingMachine, TargetRemoval, WriteCode, WriteResult
 from reconciler.providers.ownership_guard import objection, of_another_cluster
 

@@ -9,7 +9,8 @@ from reconciler.kube.connection.api import ApiError, UnreachableError
 from reconciler.plan.plan import Bound
 from reconciler.providers.answer import failed, unread
 from reconciler.providers.contract import RemovalState, TargetRemoval, WriteCode, WriteResult
-from reconciler.providers.machines.targets import MachineTargets, Reading
+from reconciler.providers.machines.dialect import Reading
+from reconciler.providers.machines.targets import MachineTargets
 from reconciler.providers.ownership_guard import not_ours, objection
 from reconciler.values.decoding import decoder
 

@@ -11,10 +11,12 @@ from reconciler.cluster.target import TargetRef
 from reconciler.plan.plan import Bound
 from reconciler.platforms.crusoe.facts.failures import failure_kind, plain
 from reconciler.platforms.crusoe.writing.account import Account
-from reconciler.platforms.crusoe.writing.calls import CrusoeError, failed
+from reconciler.platforms.crusoe.writing.calls import CrusoeError
+from reconciler.platforms.crusoe.writing.cancellation import Cancellations
 from reconciler.platforms.crusoe.writing.fresh import Reading, read
 from reconciler.platforms.crusoe.writing.notes import Keeper, Notes, UnnotedError
-from reconciler.platforms.crusoe.writing.removal import Cancellations, Removals
+from reconciler.platforms.crusoe.writing.removal import Removals
+from reconciler.platforms.crusoe.writing.write_answer import failed
 from reconciler.providers.contract import LeavingMachine, TargetRemoval, WriteCode, WriteResult
 from reconciler.providers.ownership_guard import objection
 
