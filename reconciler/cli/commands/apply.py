@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from reconciler.cli.inputs.approval import approval_options
+from reconciler.cli.inputs.drain_timeout import drain_timeout_option
 from reconciler.cli.inputs.named_path import NAMED_PATH
 from reconciler.cli.inputs.plan import input_options, live_options
 
@@ -24,15 +25,7 @@ if TYPE_CHECKING:
 @click.argument("plan_path", metavar="PLANFILE", type=NAMED_PATH)
 @input_options
 @click.option("--simulate", is_flag=True, help="Do it on the embedded cluster, which starts from --cluster.")
-@click.option(
-    "--drain-timeout",
-    "drain_timeout_seconds",
-    metavar="S",
-    type=click.IntRange(1, 86_400),
-    default=600,
-    show_default=True,
-    help="Live: give a drain up, and undo it, after so many seconds.",
-)
+@drain_timeout_option
 @approval_options
 @click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Format.")
 @live_options
