@@ -274,7 +274,8 @@ class Filling:
             return *self._last[1], 0
         place = {shape: entry for entry, shape in enumerate(shapes)}
         everybody = frozenset(place)
-        alone, before = bytearray(len(shapes)), []
+        alone = bytearray(len(shapes))
+        before: list[list[int]] = []
         for entry, shape in enumerate(shapes):
             rivals = self._rivals[shape]
             if not rivals:
