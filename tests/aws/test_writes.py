@@ -326,7 +326,7 @@ def test_a_group_that_cannot_be_read() -> None:
     assert (strange.state, strange.code, strange.untouched) == (RemovalState.DRAINING, WriteCode.REFUSED, True)
     assert f"{NAME} cannot be understood: " in strange.message
     aws.answers["DescribeAutoScalingGroups"] = [{}]
-    assert step(found, "i-2") == [given_up(WriteCode.NOT_FOUND, f"{NAME} is gone", reopen=False)]
+    assert step(found, "i-2") == [given_up(WriteCode.NOT_FOUND, f"{NAME} does not exist", reopen=False)]
 
 
 @pytest.mark.parametrize(

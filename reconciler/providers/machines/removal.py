@@ -94,7 +94,7 @@ class MachineRemovals:
             if left:
                 ended |= self._round(target, left, floor)
         stale = WriteResult(code=WriteCode.STALE, message=f"{target} changed during each of three attempts")
-        return tuple(ended.get(one.node) or _waiting(stale) for one in leaving)
+        return tuple(ended.get(one.node) or TargetRemoval.waiting(stale) for one in leaving)
 
     def _round(self, target: TargetRef, leaving: list[LeavingMachine], floor: int) -> dict[str, TargetRemoval]:
         """The outcome of those without a conflict."""
@@ -145,7 +145,7 @@ class MachineRemovals:
             return conflicts | dict.fromkeys((one.node for one in marked), doubt) | ended
         early = self._hearing.objection(target) if len(marked) < (reading.facts.replicas or 0) else None
         if early is not None:
-            return ended | {one.node: _waiting(early) for one in marked}
+            return ended | {one.node: TargetRemoval.waiting(early) for one in marked}
         if marked:
             if any(self._marks.own(machine) is None for one, machine in going if one in marked):
                 self._hearing.wait()
@@ -218,7 +218,7 @@ class MachineRemovals:
             return result if result.code == WriteCode.STALE else self._after(target, one, result)
 
     def _after(self, target: TargetRef, one: LeavingMachine, result: WriteResult) -> TargetRemoval:
-        return _waiting(result) if result.code in _TRANSIENT else self._give_up(target, one.machine, result)
+        return TargetRemoval.waiting(result) if result.code in _TRANSIENT else self._give_up(target, one.machine, result)
 
     def abandon(self, target: TargetRef, machine: str) -> WriteResult:
         """Remove our mark, unless the machine is being deleted, or replicas were lowered for it and it may still go."""
@@ -265,13 +265,13 @@ class MachineRemovals:
         gone = unfit(current, one.machine, one.node)
         if gone is not None:
             leaving = current is None or current.deleting
-            return _failed(gone, reopen=not leaving)
+            return TargetRemoval.failed(gone, reopen=not leaving)
         foreign = self._marks.of_others(current)
         if foreign is not None:
-            return self._give_up(facts.ref, one.machine, foreign) if mark is not None else _failed(foreign)
+            return self._give_up(facts.ref, one.machine, foreign) if mark is not None else TargetRemoval.failed(foreign)
         late = others_first(reading, one.machine, together)
         if late is not None:
-            return _waiting(late, untouched=True)
+            return TargetRemoval.waiting(late, untouched=True)
         wrong = not_ours(facts) or kept(reading, one.machine) or below(reading, floor, before)
         if mark is not None and not mark.not_lowered(facts.generation):
             message = f"somebody else wrote {facts.ref} after {one.machine} was marked: cannot tell whether it shrank"
@@ -285,10 +285,10 @@ class MachineRemovals:
         unmarked = self.abandon(target, machine)
         if not unmarked.done:
             # The mark must go before the taint: without the taint, this process would not look for the mark.
-            return _waiting(unmarked)
+            return TargetRemoval.waiting(unmarked)
         if unmarked.message:
             why = msgspec.structs.replace(why, message=two_sentences(why.message, unmarked.message))
-        return _failed(why)
+        return TargetRemoval.failed(why)
 
     def marked_by(self, target: TargetRef, machine: str) -> str:
         """The policy in our program's mark; empty: none, or it cannot be read."""
@@ -342,12 +342,4 @@ def _unread(error: ApiError | UnreachableError | msgspec.DecodeError, what: str)
         why = WriteResult(code=WriteCode.REFUSED, message=f"{what} cannot be understood: {error}")
     else:
         why = unread(error, what)
-    return _waiting(why, untouched=True)
-
-
-def _waiting(why: WriteResult, *, untouched: bool = False) -> TargetRemoval:
-    return TargetRemoval(state=RemovalState.DRAINING, code=why.code, message=why.message, untouched=untouched)
-
-
-def _failed(why: WriteResult, *, reopen: bool = True) -> TargetRemoval:
-    return TargetRemoval(state=RemovalState.FAILED, code=why.code, message=why.message, reopen=reopen)
+    return TargetRemoval.waiting(why, untouched=True)

@@ -260,7 +260,7 @@ def test_a_version_that_the_server_has_forgotten(api: KubernetesApi, live: LiveW
     """A real watch from a version long gone is answered with 410, and everything is read again into a new store."""
     # What tests before this one have made goes first: each event moves the version.
     eventually(lambda: [target.ref.name for target in live.observe().targets] == ["general"], "standing still")
-    reflector = next(item for item in live._targets._targets if item.collection.kind == "MachineDeployment")
+    reflector = next(item for item in live._targets._kinds.targets if item.collection.kind == "MachineDeployment")
     before, lists = reflector.store, reflector.state().lists
     reflector._version, reflector._last = "1", None
     assert reflector._cut is not None

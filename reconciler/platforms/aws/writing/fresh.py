@@ -1,7 +1,7 @@
 """One group at this moment: every write is judged on it."""
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -13,8 +13,6 @@ from reconciler.platforms.aws.facts.view import AwsView
 from reconciler.platforms.aws.facts.wire import AutoScalingGroup, Instance
 from reconciler.platforms.aws.writing.beside_groups import BesideGroups
 from reconciler.platforms.aws.writing.calls import AUTO_SCALING, EKS, Aws, AwsError
-from reconciler.platforms.aws.writing.write_answer import unread
-from reconciler.providers.contract import WriteCode, WriteResult
 from reconciler.values.decoding import decode
 
 _CLUSTER_TAG, _NODE_GROUP_TAG = "eks:cluster-name", "eks:nodegroup-name"
@@ -56,16 +54,6 @@ def read(aws: Aws, target: TargetRef, around: BesideGroups | None = None) -> Rea
         managed=_managed(aws, item),
     )
     return Reading(item, group.facts(item, view), date_seconds)
-
-
-def read_or_why(read: Callable[[TargetRef], Reading | None], target: TargetRef) -> Reading | WriteResult:
-    """The group as `read` finds it, or why no write to it can be judged."""
-    try:
-        return read(target) or WriteResult(code=WriteCode.NOT_FOUND, message=f"{target} does not exist")
-    except AwsError as error:
-        return unread(error, str(target))
-    except msgspec.ValidationError as error:
-        return WriteResult(code=WriteCode.REFUSED, message=f"{target} cannot be understood: {error}")
 
 
 def read_alone(aws: Aws, target: TargetRef, around: BesideGroups) -> Reading | None:

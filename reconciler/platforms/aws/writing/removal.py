@@ -20,14 +20,14 @@ from reconciler.cluster.target import TargetFacts, TargetRef
 from reconciler.plan.plan import Bound
 from reconciler.platforms.aws.facts.units import IN_SERVICE
 from reconciler.platforms.aws.writing.calls import AUTO_SCALING, Aws, AwsError
-from reconciler.platforms.aws.writing.fresh import Reading, read_or_why, seen_again
-from reconciler.platforms.aws.writing.write_answer import NO_INSTANCE, failed, says, unread
+from reconciler.platforms.aws.writing.fresh import Reading, seen_again
+from reconciler.platforms.aws.writing.write_answer import ERRORS, NO_INSTANCE, failed, says
+from reconciler.providers.cloud_writes import CloudWrites
 from reconciler.providers.contract import LeavingMachine, RemovalState, TargetRemoval, WriteCode, WriteResult
 from reconciler.providers.ownership_guard import not_ours, objection
 
 _GOING = ("Terminating", "Terminated")
 _ASKED_AGAIN_SECONDS = 300
-_TRANSIENT = (WriteCode.UNAVAILABLE, WriteCode.UNKNOWN)
 
 
 class Removals:
@@ -50,7 +50,7 @@ class Removals:
 
     def may_begin(self, target: TargetRef, machine: str, bound: Bound) -> WriteResult:
         """Whether the instance may be removed, as far as that is known before its node is empty."""
-        reading = read_or_why(self._read, target)
+        reading = CloudWrites(self._read, ERRORS).reading(target)
         if isinstance(reading, WriteResult):
             return reading
         wrong = self._foreign(reading.facts) or objection(reading.facts, bound) or _unfit(reading, machine)
@@ -61,16 +61,11 @@ class Removals:
 
     def step(self, target: TargetRef, leaving: tuple[LeavingMachine, ...], floor: int) -> tuple[TargetRemoval, ...]:
         """Ask every instance that is not ending yet to end, then read all of them once more."""
-        try:
-            reading = self._read(target)
-        except AwsError as error:
-            return tuple(_waiting(unread(error, str(target)), untouched=one.machine not in self._asked) for one in leaving)
-        except msgspec.ValidationError as error:
-            why = WriteResult(code=WriteCode.REFUSED, message=f"{target} cannot be understood: {error}")
-            return tuple(_waiting(why, untouched=True) for _ in leaving)
-        if reading is None:
-            gone = WriteResult(code=WriteCode.NOT_FOUND, message=f"{target} is gone")
-            return tuple(_failed(gone, reopen=False) for _ in leaving)
+        reading = CloudWrites(self._read, ERRORS).reading(target)
+        if isinstance(reading, WriteResult):
+            if reading.code == WriteCode.NOT_FOUND:
+                return tuple(TargetRemoval.failed(reading, reopen=False) for _ in leaving)
+            return tuple(TargetRemoval.waiting(reading, untouched=one.machine not in self._asked) for one in leaving)
         desired = reading.item.desired_capacity
         ended: dict[str, WriteResult] = {}
         for one in leaving:
@@ -115,10 +110,10 @@ class Removals:
             return TargetRemoval(state=RemovalState.FINISHED, replicas=reading.item.desired_capacity)
         if result is None or result.done:
             message = f"instance {machine} was asked to end, but no read shows it ending yet"
-            return _waiting(WriteResult(code=WriteCode.UNAVAILABLE, message=message))
-        if result.code in _TRANSIENT:
-            return _waiting(result, untouched=result.code == WriteCode.UNAVAILABLE)
-        return _failed(result)
+            return TargetRemoval.waiting(WriteResult(code=WriteCode.UNAVAILABLE, message=message))
+        if result.undecided:
+            return TargetRemoval.waiting(result, untouched=result.code == WriteCode.UNAVAILABLE)
+        return TargetRemoval.failed(result)
 
 
 def _going(reading: Reading, machine: str) -> bool:
@@ -135,11 +130,3 @@ def _unfit(reading: Reading, machine: str) -> WriteResult | None:
         message = f"instance {machine} of {reading.facts.ref} is {instance.lifecycle_state}, not {IN_SERVICE}"
         return WriteResult(code=WriteCode.REFUSED, message=message)
     return None
-
-
-def _waiting(why: WriteResult, *, untouched: bool = False) -> TargetRemoval:
-    return TargetRemoval(state=RemovalState.DRAINING, code=why.code, message=why.message, untouched=untouched)
-
-
-def _failed(why: WriteResult, *, reopen: bool = True) -> TargetRemoval:
-    return TargetRemoval(state=RemovalState.FAILED, code=why.code, message=why.message, reopen=reopen)

@@ -5,6 +5,7 @@ decide, the most specific one first.
 """
 
 from reconciler.platforms.aws.writing.calls import AwsError
+from reconciler.providers.cloud_writes import CloudErrors
 from reconciler.providers.contract import WriteCode, WriteResult
 
 BELOW_MINIMUM = ("desiredSize equals minSize", "violate group's min size", "is below min value")
@@ -44,3 +45,6 @@ def unread(error: AwsError, what: str) -> WriteResult:
     if error.denied or says(error, NO_GROUP):
         return failed(error, what)
     return WriteResult(code=WriteCode.UNAVAILABLE, message=f"{what} could not be read: {error}")
+
+
+ERRORS = CloudErrors(AwsError, failed, unread)

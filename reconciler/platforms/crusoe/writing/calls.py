@@ -5,11 +5,12 @@ from typing import Any, Protocol
 
 Object = dict[str, Any]
 _PAGE = "100"
+NO_NOTE = "NoNote"
 
 
 class CrusoeError(Exception):
     """A call that was refused or never answered. `sent`: Crusoe may have done it nevertheless. `status` is the HTTP status (0: no
-    answer). `code` is the platform's own, or `Unreachable` and `NoCredentials`."""
+    answer). `code` is the platform's own, or `Unreachable`, `NoCredentials` and `NoNote`."""
 
     def __init__(self, code: str, message: str, *, status: int = 0, sent: bool = False, retry_after_seconds: float = 0) -> None:
         super().__init__(f"{code}: {message}")

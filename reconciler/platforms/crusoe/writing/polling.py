@@ -13,7 +13,7 @@ from reconciler.platforms.crusoe.kinds import NODE_POOL
 from reconciler.platforms.crusoe.writing.account import Account
 from reconciler.platforms.crusoe.writing.asking import Known
 from reconciler.platforms.crusoe.writing.calls import CrusoeError
-from reconciler.platforms.crusoe.writing.notes import Keeper, Notes, UnnotedError
+from reconciler.platforms.crusoe.writing.notes import Keeper, Notes
 from reconciler.policy.documents import PolicySet
 
 MOVING_SECONDS, RESTING_SECONDS = 10.0, 30.0
@@ -72,7 +72,7 @@ class CrusoePoll:
             return changed
         try:
             news, failure = self._known.ask(self._monotonic()), ""
-        except (CrusoeError, UnnotedError) as error:
+        except CrusoeError as error:
             news, failure = False, str(error)
         except GARBAGE as error:
             news, failure = False, f"an answer cannot be read: {type(error).__name__}: {error}"
