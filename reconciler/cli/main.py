@@ -31,11 +31,12 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "status": ("status", "Show who leads, the last plan, holds and drains."),
     "run": ("run", "Run the loop, with --simulate on the embedded cluster."),
     "simulate": ("simulate", "Replay past demand under one policy or two."),
+    "tune": ("tune", "Look for a better policy in past demand, with proof."),
     "schema": ("schema", "Print the JSON Schemas, the CRDs or the reference table."),
     "completion": ("completion", "Print the completion script for bash, zsh or fish."),
 }
 COMMAND_GROUPS = {
-    "Try": ("example", "init", "validate", "test", "plan", "explain", "fit", "simulate"),
+    "Try": ("example", "init", "validate", "test", "plan", "explain", "fit", "simulate", "tune"),
     "Review": ("preview", "previewer", "drain-report", "schema"),
     "Operate": ("run", "status", "hold", "apply", "doctor", "snapshot", "bounds", "completion"),
     "Migrate": ("import", "handover"),

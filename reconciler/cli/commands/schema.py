@@ -10,6 +10,7 @@ _FILES = {
     "apply": "apply.schema.json",
     "explain": "explain.schema.json",
     "simulate": "simulate.schema.json",
+    "tune": "tune.schema.json",
     "run": "run.schema.json",
     "fit": "fit.schema.json",
     "drain-report": "drain-report.schema.json",
@@ -25,8 +26,8 @@ _FILES = {
 @click.command("schema")
 @click.argument("what", type=click.Choice([*_FILES, "crds", "reference"]), default="policy", metavar="[WHAT]")
 def command(what: str) -> None:
-    """Print a schema: policy (the default), plan, preview, apply, explain, simulate, run, fit, drain-report,
-    validate, doctor, status, hold, policy-test, test, crds or reference.
+    """Print a schema: policy (the default), plan, preview, apply, explain, simulate, tune, run, fit,
+    drain-report, validate, doctor, status, hold, policy-test, test, crds or reference.
 
     policy and policy-test are the JSON Schemas of policies and of policy tests, for editors. crds are the custom resource
     definitions. reference is the table of all keys, as markdown. Each other name is a command: its schema describes what the

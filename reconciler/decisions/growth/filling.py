@@ -174,37 +174,27 @@ class Filling:
         self._draft = draft
         self._rivals: dict[int, frozenset[int] | None] = {}
         self._spread: dict[int, frozenset[int]] = {}
-        self._over_hosts: set[int] = set()
-        self._rooms: dict[object, dict[int, int]] = {}
         self._enters: dict[object, dict[int, bool]] = {}
         self._kept: dict[object, _Kept] = {}
         self._last: tuple[tuple[int, ...], tuple[bytearray, list[list[int]]]] = ((), (bytearray(), []))
 
     def covers(self, waiting: Waiting) -> bool:
-        """Does nothing concern the pods that wait but their node and who else is on it, and spread that counts no other pods that
-        wait?"""
+        """Does nothing concern the pods that wait but their node and who else is on it?"""
         known, state = self._rivals, self._draft.state
         together: frozenset[int] | None = None
-        self._rooms.clear()
         for shape, _ in waiting:
             if shape not in known:
                 known[shape] = state.host_rivals(shape)
                 if known[shape] is not None and (counted := state.spread_with(shape)):
                     self._spread[shape] = counted
-                    if any(rule.topology_key == HOSTNAME_LABEL for rule in state.pod_shape(shape).spread):
-                        self._over_hosts.add(shape)
             if known[shape] is None:
                 return False
             if shape in self._spread:
                 together = together or frozenset(other for other, _ in waiting)
-                if self._spread[shape] & together - {shape}:
+                if len(self._spread[shape] & together) > 1:
                     # A pod of one shape would change what the other meets.
                     return False
         return True
-
-    def spreads(self, shape: int) -> bool:
-        """Has a shape that was asked about a spread?"""
-        return shape in self._spread
 
     def again(self, alike: object, waiting: Waiting, room: int) -> Filled | None:
         """The last result for such nodes, if these pods certainly give the same one. None if only placing them tells."""
@@ -216,13 +206,12 @@ class Filling:
             return None
         return kept.filled if _leaves_the_same(kept, served) else None
 
-    def fill(self, alike: tuple[object, ...], probe: int, waiting: Waiting, room: int, daemons: tuple[int, ...]) -> Filled | None:
+    def fill(self, alike: object, probe: int, waiting: Waiting, room: int, daemons: tuple[int, ...]) -> Filled | None:
         """How at most `room` nodes like `probe`, with its `daemons`, would fill. None if such nodes are not separate hosts.
-        `alike` represents everything that matters about the template; its first part, what constraints of pods can see of it."""
+        `alike` represents everything that matters about the template."""
         state = self._draft.state
         if not state.own_host(probe):
             return None
-        rooms = self._rooms.setdefault(alike[0], {})
         enters = self._enters.setdefault(alike, {})
         served = []
         for shape, count in waiting:
@@ -230,18 +219,10 @@ class Filling:
             if may is None:
                 rivals = self._rivals[shape] or frozenset()
                 may = enters[shape] = rivals.isdisjoint(daemons) and state.enters(shape, probe)
-            if not may:
-                continue
-            if (counted := self._spread.get(shape)) is not None:
-                if not counted.isdisjoint(daemons):
-                    return None
-                if shape not in rooms:
-                    rooms[shape] = state.domain_room(shape, probe)
-                served.append((shape, min(count, rooms[shape])))
-            else:
+            if may:
                 served.append((shape, count))
-        served = self._within_shares([entry for entry in served if entry[1]], room)
-        spreads = self._spreads(served, probe)
+        served = self._within_shares(served, room)
+        spreads = self._spreads(served, probe, daemons)
         if spreads is None:
             return None
         kept = self._kept.get(alike)
@@ -256,13 +237,14 @@ class Filling:
         self._kept[alike] = _Kept(tuple(served), room, spreads, filled)
         return filled
 
-    def _spreads(self, served: Waiting, probe: int) -> tuple[HostSpread, ...] | None:
-        """By entry how new nodes like the probe meet its spread over hosts; None where they do not count."""
+    def _spreads(self, served: Waiting, probe: int, daemons: tuple[int, ...]) -> tuple[HostSpread, ...] | None:
+        """By entry how new nodes like the probe meet its spread over hosts; None where they do not count, or not from nothing."""
         spreads = [NO_SPREAD] * len(served)
         for entry, (shape, _) in enumerate(served):
-            if shape in self._over_hosts:
+            counted = self._spread.get(shape)
+            if counted is not None:
                 spread = self._draft.state.host_spread(shape, probe)
-                if spread is None:
+                if spread is None or not counted.isdisjoint(daemons):
                     return None
                 spreads[entry] = spread
         return tuple(spreads)
@@ -274,13 +256,9 @@ class Filling:
             return *self._last[1], 0
         place = {shape: entry for entry, shape in enumerate(shapes)}
         everybody = frozenset(place)
-        alone = bytearray(len(shapes))
-        before: list[list[int]] = []
+        alone, before = bytearray(len(shapes)), []
         for entry, shape in enumerate(shapes):
-            rivals = self._rivals[shape]
-            if not rivals:
-                before.append([])
-                continue
+            rivals = self._rivals[shape] or frozenset()
             alone[entry] = shape in rivals
             few = rivals if len(rivals) < len(place) else everybody & rivals
             before.append(sorted(place[other] for other in few if place.get(other, entry) < entry))

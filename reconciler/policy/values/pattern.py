@@ -10,6 +10,8 @@ import warnings
 from reconciler.values.linear_pattern import RefusedPatternError, compiled, found
 from reconciler.values.shown_text import shown
 
+# What expanders are called elsewhere.
+
 CLUSTER_AUTOSCALER_EXPANDERS = {
     "least-waste": "LeastWaste",
     "least-nodes": "LeastNodes",

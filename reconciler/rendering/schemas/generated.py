@@ -23,6 +23,7 @@ from reconciler.rendering.schemas.output_schema import (
     rollout_schema,
     run_schema,
     simulate_schema,
+    tune_schema,
     validate_schema,
 )
 from reconciler.rendering.schemas.policy_schema import policy_schema
@@ -54,6 +55,7 @@ def generated_files() -> dict[str, str]:
         "apply": apply_schema(),
         "explain": explain_schema(),
         "simulate": simulate_schema(),
+        "tune": tune_schema(),
         "run": run_schema(),
         "fit": fit_schema(),
         "drain-report": drain_report_schema(),

@@ -8,7 +8,7 @@ import msgspec
 from reconciler.decisions.removal.drain_report import DrainReport
 from reconciler.plan.plan import FORMAT_VERSION, Plan
 from reconciler.plan.rollout import ROLLOUT_VERSION, Rollout
-from reconciler.policy.problems.problem import Severity
+from reconciler.policy.problems.findings import Severity
 from reconciler.rendering.documents.apply import FORMAT_VERSION as APPLY_VERSION
 from reconciler.rendering.documents.apply import ApplyDocument
 from reconciler.rendering.documents.doctor import FORMAT_VERSION as DOCTOR_VERSION
@@ -30,6 +30,8 @@ from reconciler.rendering.documents.simulated_run import FORMAT_VERSION as RUN_V
 from reconciler.rendering.documents.simulated_run import RunDocument
 from reconciler.rendering.documents.status import FORMAT_VERSION as STATUS_VERSION
 from reconciler.rendering.documents.status import StatusDocument
+from reconciler.rendering.documents.tuning import FORMAT_VERSION as TUNING_VERSION
+from reconciler.rendering.documents.tuning import TuningDocument
 from reconciler.rendering.printers.text.fit import FORMAT_VERSION as FIT_VERSION
 from reconciler.rendering.schemas.policy_schema import DIALECT, schema_id
 
@@ -85,6 +87,18 @@ def simulate_schema() -> dict[str, Any]:
     properties["sides"] |= {"minItems": 1, "maxItems": 2}
     for key in ("start", "end"):
         properties[key] |= {"format": "date-time"}
+    return schema
+
+
+def tune_schema() -> dict[str, Any]:
+    """The schema of `tune -o json`."""
+    schema = struct_schema(TuningDocument, "tune", "A search for a better policy on past demand")
+    definitions = schema["$defs"]
+    properties = definitions["TuningDocument"]["properties"]
+    properties["formatVersion"] |= format_version(TUNING_VERSION)
+    for key in ("start", "end"):
+        properties[key] |= {"format": "date-time"}
+    definitions["DemandFigures"]["properties"]["start"] |= {"format": "date-time"}
     return schema
 
 

@@ -75,6 +75,17 @@ class Trace(msgspec.Struct, frozen=True, kw_only=True):
         end = min(self.end_seconds, self.start_seconds + seconds)
         return msgspec.structs.replace(self, end_seconds=end, steps=tuple(step for step in self.steps if step.at_seconds < end))
 
+    def between(self, start_seconds: int, end_seconds: int) -> "Trace":
+        """The part between two instants. What is wanted at its start is wanted from the start on."""
+        wanted = dict(enumerate(self.present))
+        for step in self.steps:
+            if step.at_seconds <= start_seconds:
+                wanted.update(step.changes)
+        changes = tuple((index, pods) for index, pods in wanted.items() if pods != self.present[index])
+        steps = [DemandStep(start_seconds, changes)] if changes else []
+        steps += (step for step in self.steps if start_seconds < step.at_seconds < end_seconds)
+        return msgspec.structs.replace(self, start_seconds=start_seconds, end_seconds=end_seconds, steps=tuple(steps))
+
     def starting_at(self, seconds: int) -> "Trace":
         """The same demand at other instants."""
         shift = seconds - self.start_seconds

@@ -9,8 +9,7 @@ from reconciler.kube.connection.api import ApiError, UnreachableError
 from reconciler.plan.plan import Bound
 from reconciler.providers.answer import failed, unread
 from reconciler.providers.contract import RemovalState, TargetRemoval, WriteCode, WriteResult
-from reconciler.providers.machines.dialect import Reading
-from reconciler.providers.machines.targets import MachineTargets
+from reconciler.providers.machines.targets import MachineTargets, Reading
 from reconciler.providers.ownership_guard import not_ours, objection
 from reconciler.values.decoding import decoder
 
@@ -68,7 +67,7 @@ class BlindRemovals:
             reading = self._targets.read(target)
         except (ApiError, UnreachableError) as error:
             result = unread(error, str(target))
-            return TargetRemoval.waiting(result)
+            return TargetRemoval(state=RemovalState.DRAINING, code=result.code, message=result.message)
         if lowered is not None:
             return self._lowered(reading, node, lowered)
         replicas = reading.facts.replicas or 0
@@ -82,13 +81,13 @@ class BlindRemovals:
             except (ApiError, UnreachableError) as error:
                 wrong = failed(error, str(target))
                 if wrong.code in (WriteCode.STALE, WriteCode.UNAVAILABLE):
-                    return TargetRemoval.waiting(wrong)
+                    return TargetRemoval(state=RemovalState.DRAINING, code=wrong.code, message=wrong.message)
             else:
                 self._begun[node] = applied.generation
                 return TargetRemoval(state=RemovalState.FINISHED, replicas=replicas - 1, generation=applied.generation)
         # An unknown outcome ends here too: another attempt might lower twice.
         del self._begun[node]
-        return TargetRemoval.failed(wrong)
+        return TargetRemoval(state=RemovalState.FAILED, code=wrong.code, message=wrong.message)
 
     def _lowered(self, reading: Reading, node: str, generation: int) -> TargetRemoval:
         """Finished, unless the pool has shrunk to its desired size and still has the node: then the node is uncordoned."""

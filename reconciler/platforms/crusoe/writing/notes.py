@@ -10,7 +10,7 @@ from typing import Protocol
 import msgspec
 
 from reconciler.kube.leading.lease import NotLeaderError
-from reconciler.platforms.crusoe.writing.calls import NO_NOTE, CrusoeError
+from reconciler.providers.contract import WriteCode, WriteResult
 from reconciler.values.decoding import decode
 
 PART = "crusoe"
@@ -45,11 +45,12 @@ class Noted(msgspec.Struct, frozen=True, kw_only=True):
     passed_over: dict[str, str] = {}
 
 
-class UnnotedError(CrusoeError):
+class UnnotedError(Exception):
     """Notes cannot be read or written now, so nothing that needs them may be done."""
 
-    def __init__(self, why: str) -> None:
-        super().__init__(NO_NOTE, f"the note that must come first cannot be saved: {why}")
+    def result(self) -> WriteResult:
+        """The result for the caller of a write."""
+        return WriteResult(code=WriteCode.UNAVAILABLE, message=f"the note that must come first cannot be saved: {self}")
 
 
 class InMemoryKeeper:

@@ -1,0 +1,129 @@
+"""A search on several processes. What is finished is kept in a file, so that an interrupted search goes on where it was."""
+
+import hashlib
+import os
+import pickle
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from multiprocessing import get_context
+from pathlib import Path
+
+import msgspec
+
+from reconciler import __version__
+from reconciler.cli.outputs.failure import InputError
+from reconciler.plan.tuning import DemandFigures
+from reconciler.simulation.tuning.search import Asked, Evaluate
+from reconciler.simulation.tuning.variant import CouldNotGrowError, Past, figures_in
+from reconciler.values.decoding import decode
+
+LARGEST_FILE_BYTES = 64 << 20
+_PAST: list[Past] = []
+"""Of a worker process, which is told once."""
+
+
+class Finished(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """One line of the file: the figures of one policy in one period. `key` stands for everything that they depend on."""
+
+    key: str
+    figures: DemandFigures
+
+
+class FinishedTrials:
+    """What earlier runs came to. Lines are only added; the last one may be torn, and is then made again."""
+
+    def __init__(self, path: Path | None, past: Past) -> None:
+        """Raises `InputError` for a file that is something else."""
+        self._path = path
+        self._of = hashlib.sha256(pickle.dumps((__version__, past))).hexdigest()
+        self.known: dict[str, DemandFigures] = {}
+        if path is not None and path.exists():
+            self._read(path)
+
+    def _read(self, path: Path) -> None:
+        number = 0
+        try:
+            if path.stat().st_size > LARGEST_FILE_BYTES:
+                raise InputError(f"--resume {path}: larger than {LARGEST_FILE_BYTES >> 20} MiB. Name another file")
+            data = path.read_bytes()
+            whole = data.rpartition(b"\n")[0]
+            for line in whole.splitlines():
+                number += 1
+                one = decode(line, Finished)
+                self.known[one.key] = one.figures
+            if len(whole) + 1 < len(data):
+                os.truncate(path, len(whole) + 1 if whole else 0)
+        except OSError as error:
+            raise InputError(f"--resume {path}: {error.strerror or error}") from None
+        except msgspec.MsgspecError:
+            raise InputError(f"--resume {path}:{number}:1: not a file of finished trials. Name another file") from None
+
+    def key(self, asked: Asked) -> str:
+        """Of one policy in one period."""
+        return hashlib.sha256(self._of.encode() + msgspec.json.encode(asked)).hexdigest()
+
+    def add(self, key: str, figures: DemandFigures) -> None:
+        """Keep what is finished."""
+        self.known[key] = figures
+        if self._path is None:
+            return
+        try:
+            with self._path.open("ab") as stream:
+                stream.write(msgspec.json.encode(Finished(key=key, figures=figures)) + b"\n")
+                stream.flush()
+                os.fsync(stream.fileno())
+        except OSError as error:
+            raise InputError(f"--resume {self._path}: {error.strerror or error}") from None
+
+
+@contextmanager
+def evaluating(past: Past, workers: int, finished: FinishedTrials, done: Callable[[int], None]) -> Iterator[Evaluate]:
+    """Replays on so many processes; with one, in this one. The figures do not depend on it. `done` is told how many are finished.
+    Evaluating raises `InputError`."""
+    if workers == 1:
+
+        def here(asked: Sequence[Asked]) -> Sequence[DemandFigures]:
+            for one in asked:
+                key = finished.key(one)
+                if key not in finished.known:
+                    finished.add(key, _figures(past, one))
+                done(len(finished.known))
+            return [finished.known[finished.key(one)] for one in asked]
+
+        yield here
+        return
+    # Forked processes would have the locks of whatever threads there are; spawned ones begin anew.
+    pool = ProcessPoolExecutor(workers, get_context("spawn"), _begin, (past,))
+
+    def there(asked: Sequence[Asked]) -> Sequence[DemandFigures]:
+        missing = {key: one for one in asked if (key := finished.key(one)) not in finished.known}
+        running = {pool.submit(_work, one): key for key, one in missing.items()}
+        try:
+            for future in as_completed(running):
+                finished.add(running[future], future.result())
+                done(len(finished.known))
+        except BrokenProcessPool:
+            raise InputError("a worker ended: there may be too little memory. Run with --workers 1") from None
+        return [finished.known[finished.key(one)] for one in asked]
+
+    try:
+        yield there
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _begin(past: Past) -> None:
+    _PAST[:] = [past]
+
+
+def _work(asked: Asked) -> DemandFigures:
+    return _figures(_PAST[0], asked)
+
+
+def _figures(past: Past, asked: Asked) -> DemandFigures:
+    try:
+        return figures_in(past, *asked)
+    except CouldNotGrowError as error:
+        raise InputError(f"{past.name}: {error}: take the holds away, or write spec.template") from None

@@ -1,1 +1,0 @@
-"""Trailers of commit messages by which people approve what is planned."""

@@ -1,1 +1,0 @@
-"""Two versions of a policy side by side."""

@@ -1,1 +1,0 @@
-"""One tree of policies for many clusters."""

@@ -1,1 +1,0 @@
-"""What policies may say about the targets of one platform."""

@@ -1,0 +1,1 @@
+"""A search for a better policy on past demand."""

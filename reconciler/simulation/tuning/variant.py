@@ -1,0 +1,69 @@
+"""One variant of a policy in one period: the text that would be written is read, and its decisions are replayed."""
+
+from collections.abc import Mapping
+
+import msgspec
+
+from reconciler.cluster.world import World, identity_of
+from reconciler.plan.tuning import DemandFigures, demand_figures
+from reconciler.policy.documents import PolicySet
+from reconciler.policy.text_edits import EditError, edited
+from reconciler.policy.tree import read_tree
+from reconciler.simulation.replays.replay import LEAD_SECONDS, replay
+from reconciler.simulation.replays.trace import Trace
+from reconciler.simulation.tuning.search import Variant
+from reconciler.values.instant import instant_text
+
+DAY_SECONDS = 86_400
+_LEAST_DAYS, _PARTS, _STEP_SECONDS = 8, 8, 300
+LEAST_SECONDS = _PARTS * 1_800
+
+
+class CouldNotGrowError(ValueError):
+    """Figures that say nothing about a policy: all its groups are held, or no new node's size is known."""
+
+
+class Past(msgspec.Struct, frozen=True, kw_only=True):
+    """What all variants are replayed on. `files` are the texts of the policy `name`. Nodes join `join_seconds` after they were
+    requested."""
+
+    files: Mapping[str, bytes]
+    name: str
+    trace: Trace
+    world: World | None
+    join_seconds: int = 90
+
+    @property
+    def period_seconds(self) -> int:
+        """A day; of less than eight days an eighth."""
+        whole = self.trace.end_seconds - self.trace.start_seconds
+        return DAY_SECONDS if whole >= _LEAST_DAYS * DAY_SECONDS else whole // _PARTS // _STEP_SECONDS * _STEP_SECONDS
+
+    def periods(self) -> tuple[int, ...]:
+        """Where they begin (Unix seconds). The rest of the trace is left out."""
+        start, length = self.trace.start_seconds, self.period_seconds
+        return tuple(range(start, self.trace.end_seconds - length + 1, length))
+
+
+def policy_with(past: Past, variant: Variant) -> PolicySet | None:
+    """The policy with these changes; None where it is not valid, or only a person can write it."""
+    try:
+        texts = edited(past.files, variant)
+    except EditError:
+        return None
+    identity = None if past.world is None else identity_of(past.world)
+    tree = read_tree(texts, now_seconds=past.trace.start_seconds, cluster=identity)
+    return next((one for one in tree.sets if one.policy.name == past.name), None)
+
+
+def figures_in(past: Past, variant: Variant, period: int) -> DemandFigures:
+    """The figures of a valid variant in the period of that number."""
+    policy = policy_with(past, variant)
+    if policy is None:
+        raise ValueError("only valid variants are replayed")
+    begin = past.periods()[period]
+    trace = past.trace.between(begin, begin + past.period_seconds)
+    found = replay([("", policy)], trace, past.world, lead_seconds=LEAD_SECONDS, join_seconds=past.join_seconds)
+    if not found.sides[0].could_grow:
+        raise CouldNotGrowError("no group could grow, so the figures say nothing about this policy")
+    return demand_figures(instant_text(begin), past.period_seconds, found.sides[0])
