@@ -3,7 +3,7 @@
 import msgspec
 
 from reconciler.policy.documents import Mode, NodeGroup, NodeGroupPolicy, PolicySet, Size, TargetSpec
-from reconciler.policy.yaml_nodes import Place
+from reconciler.policy.place import Place
 
 _PLACE = Place("policies/test.yaml", 1, 1)
 

@@ -12,7 +12,7 @@ from reconciler.importers.conversion import Conversion
 from reconciler.importers.flag_reasons import RELEASE
 from reconciler.importers.settings import Setting
 from reconciler.policy.fields import document_kinds, walk
-from reconciler.policy.platform_parts import PlaceNeededError
+from reconciler.policy.platform.autoscaler_flags import PlaceNeededError
 
 _FLAGS = Path(__file__).with_name("cluster_autoscaler_flags.csv")
 

@@ -6,8 +6,8 @@ from functools import cache
 from pathlib import Path
 
 from docs.generator.table import code, table
-from reconciler.control.live.telling import action_code
-from reconciler.control.turn.loop import ResultState
+from reconciler.control.live.turn_lines import action_code
+from reconciler.control.turn.turn_report import ResultState
 from reconciler.gitops.git.fault import GETTING, FaultCode
 from reconciler.plan.plan import ActionKind
 from reconciler.providers.contract import RemovalState

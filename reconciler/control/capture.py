@@ -15,7 +15,7 @@ from reconciler.cluster.workloads.capacity_buffer import BUFFER
 from reconciler.cluster.workloads.provisioning_request import REQUEST
 from reconciler.cluster.world import World
 from reconciler.kube.connection.api import Api, ApiError
-from reconciler.kube.connection.connection_choice import server_version
+from reconciler.kube.connection.server_version import server_version
 from reconciler.kube.watching.collection import (
     BUFFERS,
     DEVICES,
@@ -30,9 +30,9 @@ from reconciler.kube.watching.collection import (
     platform_collections,
     renamed_group,
 )
-from reconciler.kube.watching.reflector import ListPage
+from reconciler.kube.watching.watch_wire import ListPage
 from reconciler.policy.documents import PolicySet
-from reconciler.providers.answer import CloudQuestion
+from reconciler.providers.cloud_answers import CloudQuestion
 from reconciler.providers.live_platforms import ask_clouds
 from reconciler.scheduling.default_spread import needs_services
 from reconciler.values.decoding import decode, decoder

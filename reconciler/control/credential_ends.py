@@ -11,7 +11,7 @@ import msgspec
 from reconciler.kube.connection.api import Api, ApiError
 from reconciler.kube.connection.connection_choice import ConnectionConfigError
 from reconciler.kube.connection.workload_connection import found_kubeconfig
-from reconciler.providers.live_platforms import Check, State
+from reconciler.providers.findings import Check, State
 from reconciler.values.cluster_identity import ClusterIdentity
 from reconciler.values.credential_end import CertificateTextError, certificate_ends, token_times
 from reconciler.values.instant import instant_text

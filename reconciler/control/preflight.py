@@ -1,186 +1,34 @@
 """What must be true of a live cluster before the loop runs on it, asked of the cluster itself. Only reads and reviews."""
 
-from collections.abc import Iterable
-from enum import StrEnum
 from typing import Protocol
 
 import msgspec
 
 from reconciler.cluster.world import World
+from reconciler.control.bounds_check import SHOWN, bounds_check
+from reconciler.control.needed_rights import READ, Right, RunMode, missing, needed
 from reconciler.decisions.groups.effective_groups import effective_groups
 from reconciler.decisions.memory import Memory
-from reconciler.decisions.ownership.admission_bounds import admission_bounds
 from reconciler.decisions.ownership.other_policies import shared_targets
 from reconciler.decisions.provisioning import not_answered
 from reconciler.kube.connection.api import Api, ApiError
-from reconciler.kube.connection.token_judge import may
 from reconciler.kube.watching.collection import (
     BUFFERS,
-    DEVICES,
     QUOTAS,
     REQUESTS,
-    SERVICES,
-    WORKLOAD,
     Collection,
     Served,
     cluster_api,
-    followed_kinds,
     located,
-    platform_collections,
-    spoken,
 )
 from reconciler.policy.documents import API_VERSION, PolicySet, QuotaReading
-from reconciler.providers.live_platforms import Check, State, Surroundings, live_platforms, of_platform
-from reconciler.rendering.manifests.bounds_manifest import BOUNDS_NAME, bounds_data, bounds_differences
+from reconciler.providers.findings import Check, State
+from reconciler.providers.live_platforms import Surroundings, live_platforms, of_platform
 from reconciler.scheduling.default_spread import needs_services
 from reconciler.values.decoding import decode
 from reconciler.values.instant import instant_text
 from reconciler.values.plural import count_text
 from reconciler.values.whole_number import whole_number
-
-# Whether the bounds that admission policies hold our account to are those of the policy.
-
-_CODE = "Bounds"
-_NOT_FOUND = 404
-_SHOWN = 5
-
-
-class _ConfigMap(msgspec.Struct):
-    data: dict[str, str] = msgspec.field(default_factory=dict[str, str])
-
-
-def bounds_check(api: Api, namespace: str, world: World, policy: PolicySet, now_seconds: int) -> Check:
-    """Compares the ConfigMap of the management cluster with what the policy says of what is there. Only that one is asked for;
-    where it may not be read, that is the answer."""
-    try:
-        answer = api.get(f"/api/v1/namespaces/{namespace}/configmaps/{BOUNDS_NAME}")
-    except ApiError as error:
-        if error.status == _NOT_FOUND:
-            message = f"there is no ConfigMap {namespace}/{BOUNDS_NAME}: ranges and evictions are bounded by the reconciler alone"
-            return Check(code=_CODE, state=State.PASS, message=message)
-        message = f"ConfigMap {namespace}/{BOUNDS_NAME} cannot be read: {error.message}"
-        return Check(code=_CODE, state=State.WARN, message=message)
-    data = decode(answer, _ConfigMap).data
-    differ = bounds_differences(bounds_data(admission_bounds(world, policy, now_seconds)), data)
-    if not differ:
-        return Check(code=_CODE, state=State.PASS, message=f"ConfigMap {namespace}/{BOUNDS_NAME} matches the policy")
-    more = f", and {len(differ) - _SHOWN} more" if len(differ) > _SHOWN else ""
-    return Check(
-        code=_CODE,
-        state=State.WARN,
-        message=f"ConfigMap {namespace}/{BOUNDS_NAME} differs from the policy: {'; '.join(differ[:_SHOWN])}{more}",
-        advice=(
-            "what renews it (reconciler bounds --apply) logs the cause. Without it, render the file and have it applied: "
-            f"reconciler bounds --namespace {namespace}"
-        ),
-    )
-
-
-# The rights that each way of running needs, and which of them we have, by the API server's own judgement.
-
-_READ = ("get", "list", "watch")
-_CLAIMS = "pods with resource claims"
-_GOOD_FOR = {
-    "ResourceSlice": _CLAIMS,
-    "ResourceClaim": _CLAIMS,
-    "ResourceClaimTemplate": "resource claims that are not made yet, also of DaemonSets on new nodes",
-}
-
-
-class RunMode(StrEnum):
-    """How the loop is to run; each needs what stands before it, too. ReadOnly: `run --read-only`."""
-
-    READ_ONLY = "ReadOnly"
-    OBSERVE = "Observe"
-    ENFORCE = "Enforce"
-
-
-class Right(msgspec.Struct, frozen=True, order=True, kw_only=True):
-    """Verbs on one resource (with its subresource), in a namespace or in all. `optional` is what the right is good for, if the
-    loop can do without it (empty: it cannot)."""
-
-    group: str
-    resource: str
-    verbs: tuple[str, ...]
-    namespace: str = ""
-    optional: str = ""
-    management: bool = False
-
-    def __str__(self) -> str:
-        where = f" in namespace {self.namespace}" if self.namespace else ""
-        return f"{', '.join(self.verbs)} {self.resource}{f'.{self.group}' if self.group else ''}{where}"
-
-
-def needed(
-    mode: RunMode,
-    served: tuple[Served, ...],
-    namespace: str,
-    target_namespaces: tuple[str, ...] = (),
-    templates: Iterable[tuple[str, str]] = (),
-    *,
-    services: bool = False,
-    apart: bool = False,
-) -> tuple[Right, ...]:
-    """What is asked of the API server in a mode. `namespace` is where Lease and state lie, `templates` are group and plural of
-    the infrastructure templates in use (row S124). `services`: decisions read Services. `apart`: pods and targets are in two
-    clusters."""
-    places = target_namespaces or ("",)
-    followed = (*WORKLOAD, *((SERVICES,) if services else ()))
-    rights = [Right(group=item.group, resource=item.plural, verbs=_READ) for item in followed]
-    rights += [Right(group=item.group, resource=item.plural, verbs=_READ, optional=_GOOD_FOR[item.kind]) for item in DEVICES]
-    rights += [
-        Right(group=item.group, resource=item.plural, verbs=_READ, namespace=item.namespace, management=True)
-        for item in platform_collections(served, target_namespaces)
-    ]
-    rights += [
-        Right(group=group, resource=plural, verbs=_READ, namespace=place, management=True, optional="nodes of groups at zero")
-        for group, plural in templates
-        for place in places
-    ]
-    if mode is not RunMode.READ_ONLY:
-        rights += _own(namespace)
-        if apart:
-            # Events of pods are written beside the pods.
-            rights.append(Right(group="events.k8s.io", resource="events", verbs=("create", "patch"), optional="events"))
-    if mode is RunMode.ENFORCE:
-        rights += [
-            Right(group="", resource="nodes", verbs=("get", "patch")),
-            Right(group="", resource="pods/eviction", verbs=("create",)),
-            *(right for place in places for right in _of_targets(served, place)),
-        ]
-    return tuple(rights)
-
-
-def _own(namespace: str) -> list[Right]:
-    return [
-        _managed("coordination.k8s.io", "leases", ("get", "create", "update"), namespace),
-        _managed("", "configmaps", ("get", "list", "create", "update", "delete"), namespace),
-        Right(group="events.k8s.io", resource="events", verbs=("create", "patch"), optional="events", management=True),
-    ]
-
-
-def _of_targets(served: tuple[Served, ...], place: str) -> list[Right]:
-    return [
-        msgspec.structs.replace(_managed(served_kind.group, kind.plural, kind.verbs, place), optional=kind.optional)
-        for reading, kind in followed_kinds()
-        if kind.verbs and (served_kind := spoken(served, reading, kind)) is not None
-    ]
-
-
-def _managed(group: str, resource: str, verbs: tuple[str, ...], namespace: str) -> Right:
-    return Right(group=group, resource=resource, verbs=verbs, namespace=namespace, management=True)
-
-
-def missing(workload: Api, management: Api, rights: Iterable[Right]) -> tuple[Right, ...]:
-    """Those we do not have, with the verbs that are missing. Raises `ApiError` and `UnreachableError`."""
-    denied = []
-    for right in rights:
-        api = management if right.management else workload
-        verbs = tuple(verb for verb in right.verbs if not may(api, verb, right.group, right.resource, right.namespace))
-        if verbs:
-            denied.append(msgspec.structs.replace(right, verbs=verbs))
-    return tuple(denied)
-
 
 OLDEST_MINOR, NEWEST_MINOR = 30, 36
 """Kubernetes 1.30 serves all that is asked of it, admission policies included; 1.36 is what the tests run on."""
@@ -326,7 +174,7 @@ class Preflight(msgspec.Struct, frozen=True, kw_only=True):
         if self.policy is None or self.policy.policy.limits_from.capacity_quotas is QuotaReading.IGNORE:
             return ()
         code = "CapacityQuotas"
-        right = Right(group=QUOTAS.group, resource=QUOTAS.plural, verbs=_READ)
+        right = Right(group=QUOTAS.group, resource=QUOTAS.plural, verbs=READ)
         if missing(self.workload, self.management, (right,)):
             message = f"limitsFrom.capacityQuotas is Read, and we may not {right}: no group grows"
             return (Check(code=code, state=State.FAIL, message=message, advice="bind the roles of this release"),)
@@ -340,7 +188,7 @@ class Preflight(msgspec.Struct, frozen=True, kw_only=True):
             return (Check(code=code, state=State.WARN, message=message, advice=advice),)
         unknown = tuple(quota for quota in self.world.quotas if quota.problem)
         if unknown:
-            named = "; ".join(f"{QUOTAS.kind} {quota.name}: {quota.problem}" for quota in unknown[:_SHOWN])
+            named = "; ".join(f"{QUOTAS.kind} {quota.name}: {quota.problem}" for quota in unknown[:SHOWN])
             return (Check(code=code, state=State.FAIL, message=f"no group grows: {named}", advice="correct or delete them"),)
         return (Check(code=code, state=State.PASS, message=f"{count_text(len(self.world.quotas), QUOTAS.kind)} can be read"),)
 
@@ -370,7 +218,7 @@ class Preflight(msgspec.Struct, frozen=True, kw_only=True):
         of them. `refused` are those that get no room, and why."""
         objects = collections[0]
         code = f"{objects.kind}s"
-        rights = [Right(group=one.group, resource=one.plural, verbs=_READ) for one in collections]
+        rights = [Right(group=one.group, resource=one.plural, verbs=READ) for one in collections]
         if self.mode is RunMode.ENFORCE:
             rights.append(Right(group=objects.group, resource=f"{objects.plural}/status", verbs=("patch",)))
         if without := missing(self.workload, self.management, tuple(rights)):
@@ -386,7 +234,7 @@ class Preflight(msgspec.Struct, frozen=True, kw_only=True):
             advice = f"install the CustomResourceDefinition of the Cluster Autoscaler, or set {field}: Ignore"
             return (Check(code=code, state=State.WARN, message=message, advice=advice),)
         if refused:
-            named = "; ".join(f"{objects.kind} {key}: {why}" for key, why in refused[:_SHOWN])
+            named = "; ".join(f"{objects.kind} {key}: {why}" for key, why in refused[:SHOWN])
             message = f"no room is kept for {count_text(len(refused), objects.kind)}: {named}"
             return (Check(code=code, state=State.WARN, message=message, advice="correct or delete them"),)
         return (Check(code=code, state=State.PASS, message=f"{count_text(number, objects.kind)} can be read"),)

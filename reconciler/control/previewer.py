@@ -12,9 +12,9 @@ import msgspec
 
 from reconciler.control.log import Log
 from reconciler.gitops.git.fault import SourceError
-from reconciler.gitops.git.tree_listing import object_id
+from reconciler.gitops.git.tree_names import object_id
 from reconciler.gitops.pull_requests.comment import CommentHost, HostCode, HostError, Message, Posted, Standing, post, standing
-from reconciler.gitops.pull_requests.pull_request import MOST_REQUESTS, PAGE_REQUESTS, OpenRequest, Quota, RequestHost
+from reconciler.gitops.pull_requests.open_requests import MOST_REQUESTS, PAGE_REQUESTS, OpenRequest, Quota, RequestHost
 from reconciler.rendering.words.wording import count
 
 RESERVE_PERMILLE = 100

@@ -5,20 +5,20 @@ from collections.abc import Iterator
 import msgspec
 
 from reconciler.cluster.world import World
-from reconciler.control.turn.loop import ActionResult, ControlLoop, InMemoryStore, LoopReport
+from reconciler.control.turn.loop import ControlLoop
+from reconciler.control.turn.memory_store import InMemoryStore
+from reconciler.control.turn.turn_report import LoopReport
 from reconciler.decisions.groups.effective_groups import effective_groups
 from reconciler.plan.replay import RunTotals
 from reconciler.policy.documents import PolicySet
 from reconciler.providers.simulated import SimulatedPort
-from reconciler.rendering.documents.simulated_run import BrokenRule, RunAction, RunDocument, RunTurn
-from reconciler.simulation.embedded.agenda import Event, Happened
+from reconciler.simulation.embedded.agenda import Event
 from reconciler.simulation.embedded.cluster import SimulatedCluster
 from reconciler.simulation.embedded.rules import RuleBook, Violation
 from reconciler.simulation.scenarios.run_summary import summarize
 from reconciler.simulation.scenarios.scenario import ScenarioText
 from reconciler.simulation.scenarios.scenario_play import ScenarioPlay, behaviours
 from reconciler.simulation.timers import next_timer_seconds
-from reconciler.values.instant import instant_text
 
 IDLE_SECONDS = 60
 """The loop also looks when nothing seems to have happened, this long after it last did."""
@@ -134,85 +134,3 @@ class SimulatedRun:
         if len(self.rules.violations) > expect.max_violations:
             sentences.append(f"{len(self.rules.violations)} rules were broken, {expect.max_violations} are allowed")
         return tuple(sentences)
-
-
-# A simulated run as the document that is printed.
-
-_SHOWN_EVENTS = (
-    Happened.SCENARIO,
-    Happened.DEMAND_CHANGED,
-    Happened.MACHINE_FAILED,
-    Happened.REMOVAL_FAILED,
-    Happened.WRITE_REFUSED,
-)
-
-
-def run_turn(turn: Turn, start_seconds: int) -> RunTurn | None:
-    """The turn as a value to print; None when there is nothing to say. `at_seconds` counts from the start."""
-    sentences = tuple(_sentence(event.kind, event.object, event.detail) for event in turn.events if event.kind in _SHOWN_EVENTS)
-    joined = tuple(event.object for event in turn.events if event.kind is Happened.NODE_JOINED)
-    gone = tuple(event.object for event in turn.events if event.kind is Happened.NODE_GONE)
-    report = turn.report
-    if not (report.results or sentences or joined or gone or report.unavailable or turn.violations):
-        return None
-    return RunTurn(
-        at=instant_text(turn.at_seconds),
-        at_seconds=turn.at_seconds - start_seconds,
-        summary=report.plan.summary if report.plan is not None else "",
-        actions=tuple(_action(result) for result in report.results),
-        told=sentences,
-        joined=joined,
-        gone=gone,
-        unavailable=report.unavailable,
-        violations=tuple(f"{violation.rule} {violation.object}: {violation.message}" for violation in turn.violations),
-    )
-
-
-def run_document(run: SimulatedRun, name: str, turns: list[RunTurn], decisions: int) -> RunDocument:
-    """The document of a run that has come to its end."""
-    return RunDocument(
-        scenario=name,
-        turns=tuple(turns),
-        decisions=decisions,
-        actions=sum(1 for turn in turns for action in turn.actions if action.state == "Done"),
-        summary=run.summary(),
-        violations=tuple(
-            BrokenRule(
-                at=instant_text(broken.at_seconds),
-                at_seconds=broken.at_seconds - run.start_seconds,
-                rule=broken.rule,
-                object=broken.object,
-                message=broken.message,
-            )
-            for broken in run.rules.violations
-        ),
-        unmet=run.unmet(),
-    )
-
-
-def _action(result: ActionResult) -> RunAction:
-    action = result.action
-    return RunAction(
-        kind=action.kind.value,
-        group=action.group,
-        from_=action.from_,
-        to=action.to,
-        nodes=action.nodes,
-        reason=action.reason.code,
-        message=action.reason.message,
-        state=result.state.value,
-        code=result.code,
-        explanation=result.message,
-    )
-
-
-def _sentence(kind: Happened, subject: str, detail: str) -> str:
-    match kind:
-        case Happened.MACHINE_FAILED:
-            return f"machine {subject} failed: {detail}"
-        case Happened.REMOVAL_FAILED:
-            return f"the removal of node {subject} was given up: {detail}"
-        case Happened.WRITE_REFUSED:
-            return f"a write to {subject} was refused: {detail}"
-        case _:
-            return detail

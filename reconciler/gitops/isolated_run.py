@@ -18,7 +18,8 @@ import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
-from reconciler.gitops.bounded_child import ChildBounds, hold_to_bounds
+from reconciler.gitops.bounded_child import ChildBounds
+from reconciler.gitops.child_answer import hold_to_bounds
 from reconciler.values.shown_text import shown
 
 BOUNDS = ChildBounds(seconds=20, cpu_seconds=10, memory_bytes=4 << 30, output_bytes=16 << 20)

@@ -17,10 +17,10 @@ from reconciler.plan.finding import Finding
 from reconciler.plan.picture import Pictures, picture
 from reconciler.plan.preview import LaterEffect, LimitSpent, Preview, PreviewSide, WeekCost
 from reconciler.plan.what_if import WhatIf
-from reconciler.policy.comparison import compare_policies
+from reconciler.policy.changes.comparison import compare_policies
+from reconciler.policy.changes.loosening import ClusterGroup, loosened
 from reconciler.policy.documents import Mode, NodeGroupPolicy, PolicySet, TargetAnnotations
-from reconciler.policy.loosening import ClusterGroup, loosened
-from reconciler.policy.problems.findings import Problem
+from reconciler.policy.problems.problem import Problem
 from reconciler.policy.windows import next_opening
 from reconciler.simulation.settled import Rest, come_to_rest
 from reconciler.simulation.what_if.decided import what_if

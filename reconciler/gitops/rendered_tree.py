@@ -17,9 +17,9 @@ import msgspec
 from reconciler.cluster.snapshots import texts
 from reconciler.cluster.values.object_parts import DECODING_ERRORS
 from reconciler.gitops.isolated_run import IsolatedRunError, isolated_output
-from reconciler.policy.problems.findings import Problem, Severity
+from reconciler.policy.place import Place
+from reconciler.policy.problems.problem import Problem, Severity
 from reconciler.policy.tree import SUFFIXES
-from reconciler.policy.yaml_nodes import Place
 from reconciler.rendering.words.plain import plain, shortened
 
 ENDINGS = (*SUFFIXES, ".tpl", ".txt", ".env", ".properties", ".conf", ".ini", ".toml", "kustomization")

@@ -1,88 +1,19 @@
 """Fragments of other autoscalers' objects put into a policy. What the policy reader refuses is named, and so is what was left."""
 
-import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import msgspec
 
 from reconciler.importers.conversion import Conversion, Note
+from reconciler.importers.merging import merge
 from reconciler.importers.other_objects import OtherObject, ReadObject, read_objects
+from reconciler.importers.part_faults import fault_of
 from reconciler.importers.settings import Setting
-from reconciler.policy.documents import API_VERSION
+from reconciler.importers.shown_value import shown_value
 from reconciler.policy.import_fragment import Piece, TargetlessGroup
-from reconciler.policy.platform_parts import platform_keys
-from reconciler.policy.problems.findings import Severity
-from reconciler.policy.tree import read_tree
+from reconciler.policy.platform.policy_keys import platform_keys
 from reconciler.rendering.manifests.policy_yaml import Value
-from reconciler.values.shown_text import cut
-from reconciler.values.two_sentences import two_sentences
-
-# Parts of a policy are combined: mappings by key, limits and tiers by name, other lists one after the other.
-
-_BY_NAME = ("limits", "tiers")
-
-
-def merge(spec: dict[str, Any], addition: Mapping[str, Any]) -> None:
-    """Put `addition` into `spec`, which keeps its other values."""
-    for key, value in addition.items():
-        there = spec.get(key)
-        if isinstance(there, dict) and isinstance(value, Mapping):
-            merge(there, value)
-        elif isinstance(there, list) and isinstance(value, list):
-            for item in value:
-                _add(there, item, by_name=key in _BY_NAME)
-        else:
-            spec[key] = _copy(value)
-
-
-def _add(items: list[Any], item: Any, *, by_name: bool) -> None:  # noqa: ANN401 - an item of any list
-    if item in items:
-        return
-    name = item.get("name") if isinstance(item, Mapping) else None
-    same = next((one for one in items if name is not None and isinstance(one, dict) and one.get("name") == name), None)
-    if same is None:
-        items.append(_copy(item))
-    elif by_name:
-        merge(same, item)
-    else:
-        names = {one.get("name") for one in items if isinstance(one, dict)}
-        free = next(number for number in range(2, len(items) + 3) if f"{name}-{number}" not in names)
-        items.append({**_copy(item), "name": f"{name}-{free}"})
-
-
-def _copy(value: Any) -> Any:  # noqa: ANN401 - JSON of any form
-    if isinstance(value, Mapping):
-        return {key: _copy(part) for key, part in value.items()}
-    return [_copy(part) for part in value] if isinstance(value, list) else value
-
-
-# A value of another autoscaler's object on one line of a comment: every key of it, long texts cut.
-
-
-def shown_value(value: Any) -> str:  # noqa: ANN401 - JSON of any form
-    """A text as it stands, everything else as JSON."""
-    shorter = _shorter(value)
-    return shorter if isinstance(shorter, str) else json.dumps(shorter, ensure_ascii=False)
-
-
-def _shorter(value: Any) -> Any:  # noqa: ANN401 - JSON of any form
-    if isinstance(value, dict):
-        return {key: _shorter(part) for key, part in value.items()}
-    if isinstance(value, list):
-        return [_shorter(part) for part in value]
-    return cut(value) if isinstance(value, str) else value
-
-
-# Whether a part of a policy is valid on its own: the policy reader is the judge.
-
-
-def fault_of(spec: Mapping[str, Any]) -> str:
-    """Why the reader refuses a policy with this `spec`; empty if it does not."""
-    document = {"apiVersion": API_VERSION, "kind": "NodeGroupPolicy", "metadata": {"name": "imported"}, "spec": spec}
-    problems = read_tree({"policy.json": json.dumps(document).encode()}, now_seconds=0).problems
-    errors = (two_sentences(one.message, one.hint) for one in problems if one.severity is Severity.ERROR)
-    return "; ".join(dict.fromkeys(errors))
 
 
 class PlannedGroup(msgspec.Struct, frozen=True, kw_only=True):

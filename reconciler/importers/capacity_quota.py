@@ -6,7 +6,8 @@ SOURCE: its proposal of granular resource limits: `autoscaling.x-k8s.io`, limits
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from reconciler.policy.import_fragment import Fragment, Leftover, ObjectPart
+from reconciler.policy.import_fragment import Fragment, Leftover
+from reconciler.policy.object_part import ObjectPart
 from reconciler.rendering.manifests.group_names import group_names
 
 CAPACITY_QUOTA = ("autoscaling.x-k8s.io", "CapacityQuota")

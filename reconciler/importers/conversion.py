@@ -3,62 +3,23 @@
 The table of fields (`cluster_autoscaler`, `elsewhere`) maps settings to fields, as in the reference.
 """
 
-import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 import msgspec
 
 from reconciler.cluster.values.object_parts import DECODING_ERRORS
 from reconciler.decisions.groups.new_node import ACCELERATOR_LABELS
+from reconciler.importers.amounts import CAPITAL, AmountError, number, parts, whole_number
 from reconciler.importers.flag_reasons import RELEASE, WHY_NOT
 from reconciler.importers.settings import Setting
 from reconciler.policy.balancing import preset_of_cloud
 from reconciler.policy.field import Field, Kind
 from reconciler.policy.fields import document_kinds, walk
-from reconciler.policy.platform_parts import NamedTarget, PlaceNeededError, flags_of, platform_flags
+from reconciler.policy.platform.autoscaler_flags import NamedTarget, PlaceNeededError, flags_of, platform_flags
 from reconciler.policy.values.pattern import CLUSTER_AUTOSCALER_EXPANDERS
 from reconciler.rendering.manifests.policy_yaml import Value
 from reconciler.values.decoding import decode
 from reconciler.values.duration import DurationError, duration_text, parse_duration
-
-# Amounts in the settings of another autoscaler, read in the words of who wrote them.
-
-_WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
-_NUMBER = re.compile(r"[+-]?(?:[0-9]{1,18}(?:\.[0-9]{0,18})?|\.[0-9]{1,18})")
-_LONGEST = 60
-_CAPITAL = re.compile("[A-Z]")
-
-
-class AmountError(ValueError):
-    """A text that is not a valid amount for its setting; the message states what it must be."""
-
-
-def whole_number(text: str) -> int:
-    """Raises `AmountError`."""
-    if not _WHOLE.fullmatch(text.strip()):
-        raise AmountError(f"{_shown(text)} is not a whole number")
-    return int(text)
-
-
-def number(text: str) -> float:
-    """Raises `AmountError`."""
-    if not _NUMBER.fullmatch(text.strip()):
-        raise AmountError(f"{_shown(text)} is not a number")
-    return float(text)
-
-
-def parts(text: str, form: str) -> Sequence[str]:
-    """The parts of a text in the form `form` (`MIN:MAX:NAME`); the last one takes the rest. Raises `AmountError`."""
-    count = form.count(":") + 1
-    texts = text.split(":", count - 1)
-    if len(texts) != count:
-        raise AmountError(f"{_shown(text)} does not have the form {form}")
-    return texts
-
-
-def _shown(text: str) -> str:
-    return f"'{text[:_LONGEST]}{'…' if len(text) > _LONGEST else ''}'"
-
 
 Tree = dict[str, Value]
 # OpenShift writes `LeastWaste`.
@@ -342,7 +303,7 @@ def settings_elsewhere() -> dict[str, str]:
 def _flags_of_path(path: str) -> tuple[str, ...]:
     """The flags that a path in an object may stand for: its platform's name, its words, its last word."""
     known = [one.alike[path] for one in platform_flags() if path in one.alike]
-    words = [_CAPITAL.sub(lambda match: f"-{match[0].lower()}", part) for part in path.split(".")[1:]]
+    words = [CAPITAL.sub(lambda match: f"-{match[0].lower()}", part) for part in path.split(".")[1:]]
     return (*known, "-".join(words), *words[-1:])
 
 

@@ -7,12 +7,14 @@ import msgspec
 from reconciler.cluster.platform_reading import known_kind
 from reconciler.cluster.target import TargetRef
 from reconciler.decisions.platform_rules import rules_of
-from reconciler.importers.assembly import Assembly, PlannedGroup, assemble, merge, to_write
+from reconciler.importers.assembly import Assembly, PlannedGroup, assemble, to_write
 from reconciler.importers.conversion import Conversion, Note
+from reconciler.importers.merging import merge
 from reconciler.importers.settings import ImportedSettings, Setting, Sized
 from reconciler.importers.sources import NOT_THERE
 from reconciler.policy.documents import API_VERSION
-from reconciler.policy.platform_parts import flags_of, platform_keys
+from reconciler.policy.platform.autoscaler_flags import flags_of
+from reconciler.policy.platform.policy_keys import platform_keys
 from reconciler.rendering.manifests.group_names import commented_out, group_names
 from reconciler.rendering.manifests.policy_yaml import Value, block, comment, flow
 

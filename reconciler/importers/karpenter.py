@@ -6,7 +6,8 @@ SOURCE: the API `karpenter.sh/v1`, and its order of NodePools: the higher weight
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from reconciler.policy.import_fragment import Fragment, Leftover, ObjectPart, Piece, TargetlessGroup
+from reconciler.policy.import_fragment import Fragment, Leftover, Piece, TargetlessGroup
+from reconciler.policy.object_part import ObjectPart
 from reconciler.rendering.manifests.group_names import group_names
 from reconciler.values.whole_number import whole_number
 

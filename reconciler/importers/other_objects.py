@@ -9,7 +9,7 @@ from reconciler.importers.capacity_quota import CAPACITY_QUOTA, capacity_quota
 from reconciler.importers.karpenter import NODE_POOL, node_pool
 from reconciler.importers.scheduler_configuration import SCHEDULER_CONFIGURATION, scheduler_configuration
 from reconciler.policy.import_fragment import Fragment
-from reconciler.policy.platform_parts import FragmentReader, PlaceNeededError, platform_flags
+from reconciler.policy.platform.autoscaler_flags import FragmentReader, PlaceNeededError, platform_flags
 from reconciler.values.loose_json import Object, text_at
 
 

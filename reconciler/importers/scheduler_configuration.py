@@ -6,7 +6,8 @@ SOURCE: `kubescheduler.config.k8s.io/v1`, kube-scheduler 1.36: `PodTopologySprea
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from reconciler.policy.import_fragment import Fragment, Leftover, ObjectPart, Piece
+from reconciler.policy.import_fragment import Fragment, Leftover, Piece
+from reconciler.policy.object_part import ObjectPart
 
 SCHEDULER_CONFIGURATION = ("kubescheduler.config.k8s.io", "KubeSchedulerConfiguration")
 CALLED = "kube-scheduler's KubeSchedulerConfiguration"

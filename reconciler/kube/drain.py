@@ -6,7 +6,6 @@ Each step reads the pods again instead of using the watched view. Pods that were
 have just left must not be evicted again. The decision layer's own rule chooses the pods that must leave.
 """
 
-import re
 from collections.abc import Callable
 from typing import Any
 
@@ -14,117 +13,14 @@ import msgspec
 from msgspec import Raw
 
 from reconciler.cluster.nodes.node import Taint
-from reconciler.cluster.snapshots.document import Document
-from reconciler.cluster.snapshots.intake import Intake, assemble
-from reconciler.cluster.snapshots.manifest import Manifest
 from reconciler.cluster.values.unreadable import SnapshotError
 from reconciler.cluster.wire.node import NodeTaint
-from reconciler.decisions.removal.drain import DisruptionLedger, DrainJudge, Fate
 from reconciler.kube.connection.api import Api, ApiError, ContentType, UnreachableError
-from reconciler.kube.watching.reflector import ListPage
+from reconciler.kube.drain_mark import DELETING_TAINT, DrainMark, checked_owner, mark_of
+from reconciler.kube.leaving_pods import LeavingPod, leaving_pods
+from reconciler.kube.watching.watch_wire import ListPage
 from reconciler.policy.documents import DrainRules
 from reconciler.values.decoding import decode, decoder
-from reconciler.values.whole_number import whole_number
-
-# Our taint on a node that is being drained: whose drain it is and since when. It is the only state of a drain.
-
-DELETING_TAINT = "reconciler.dev/deleting"
-EFFECT = "NoSchedule"
-_LONGEST_VALUE = 63
-# What a taint's value may contain. The seconds and their dot take eleven more characters.
-_OWNER = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?")
-_LONGEST_OWNER = _LONGEST_VALUE - len(".2147483647")
-
-
-class DrainMark(msgspec.Struct, frozen=True, kw_only=True):
-    """`owner` is the policy that drains the node, `began_seconds` Unix time."""
-
-    owner: str
-    began_seconds: int
-
-    @property
-    def value(self) -> str:
-        """The taint's value."""
-        return f"{self.owner}.{self.began_seconds}"
-
-    def taint(self) -> dict[str, str]:
-        """The taint as the API takes it."""
-        return {"key": DELETING_TAINT, "value": self.value, "effect": EFFECT}
-
-
-def checked_owner(owner: str) -> str:
-    """An owner that fits into a taint's value. Raises `ValueError`."""
-    if len(owner) > _LONGEST_OWNER or not _OWNER.fullmatch(owner):
-        raise ValueError(f"invalid owner {owner!r} of a taint: use at most {_LONGEST_OWNER} letters, digits, '.', '_' and '-'")
-    return owner
-
-
-def read_mark(value: str) -> DrainMark | None:
-    """The mark in a taint's value; None for a value that somebody else wrote."""
-    owner, _, text = value.rpartition(".")
-    seconds = whole_number(text)
-    return DrainMark(owner=owner, began_seconds=seconds) if owner and seconds is not None else None
-
-
-def mark_of(taints: list[NodeTaint] | None, owner: str) -> DrainMark | None:
-    """The mark of `owner` among a node's taints."""
-    for taint in taints or ():
-        mark = read_mark(taint.value or "") if taint.key == DELETING_TAINT else None
-        if mark is not None and mark.owner == owner:
-            return mark
-    return None
-
-
-# Which pods must leave a node before it may go, judged by the decision layer's rules on a fresh read.
-
-# These rules look at the pod alone. Rules about controllers and budgets were judged with the whole view when the drain was
-# planned, and the API server judges disruption budgets at each eviction.
-_ABSOLUTE = ("NotSafeToEvict", "OnCompletion", "DoNotDisrupt", "DoNotDisruptUnreadable")
-_OWN_RULES = (*_ABSOLUTE, "BlockedNamespace", "LocalStorage", "Unreplicated", "CustomController", "JobRunning", "JobAwaited")
-
-
-class LeavingPod(msgspec.Struct, frozen=True, kw_only=True):
-    """A pod that is to leave. `blocked` is the rule that forbids it (for a pod that came after the plan); empty: none."""
-
-    namespace: str
-    name: str
-    uid: str
-    deleting: bool
-    grace_seconds: int
-    blocked: str = ""
-
-    @property
-    def key(self) -> str:
-        """`namespace/name`."""
-        return f"{self.namespace}/{self.name}"
-
-
-def leaving_pods(items: list[Raw], rules: DrainRules | None, now_seconds: int) -> tuple[LeavingPod, ...]:
-    """Pods that must leave, in the order of their names. DaemonSet pods, mirror pods, finished pods and pods that should have
-    ended long ago are left out. Without `rules`, only blocks that no policy can lift count. Raises `SnapshotError` for a pod that
-    cannot be read."""
-    lasting = _ABSOLUTE if rules is None else _OWN_RULES
-    intake = Intake()
-    intake.read(Document(file="pods", api_version="v1", kind="Pod", items=items, is_list=True), stamps=False)
-    world = assemble(intake, Manifest(captured_seconds=now_seconds))
-    judge = DrainJudge(world, rules or DrainRules(), DisruptionLedger(world), now_seconds)
-    leaving = []
-    for index, pod in enumerate(world.pods):
-        verdict = judge.judge(index)
-        if verdict.fate is Fate.STAYS:
-            continue
-        leaving.append(
-            LeavingPod(
-                namespace=pod.namespace,
-                name=pod.name,
-                uid=pod.uid,
-                deleting=bool(pod.deletion_seconds),
-                grace_seconds=world.pod_traits[pod.traits].grace_seconds,
-                blocked=next((rule.sentence() for rule in verdict.keeps if rule.code in lasting), ""),
-            )
-        )
-    return tuple(leaving)
-
 
 _TRIES = 5
 _FORBIDDEN, _NOT_FOUND, _CONFLICT, _UNPROCESSABLE = 403, 404, 409, 422

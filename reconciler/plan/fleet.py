@@ -10,7 +10,7 @@ from reconciler.plan.plan import Plan
 from reconciler.plan.policy_tests import PolicyTestRun
 from reconciler.plan.preview import Preview, PreviewSide
 from reconciler.policy.manifests.size_changes import SizeChange
-from reconciler.policy.problems.findings import Problem
+from reconciler.policy.problems.problem import Problem
 
 
 class ClusterState(StrEnum):

@@ -5,18 +5,19 @@ from decimal import Decimal
 
 import msgspec
 
-from reconciler.plan.comparison import Impact, PlanComparison
+from reconciler.plan.comparison import PlanComparison
 from reconciler.plan.finding import Finding
+from reconciler.plan.impact import Impact
 from reconciler.plan.picture import Pictures
 from reconciler.plan.plan import Plan
 from reconciler.plan.policy_tests import PolicyTestRun
 from reconciler.plan.replay import Replay
 from reconciler.plan.what_if import WhatIf
-from reconciler.policy.comparison import PolicyChange
-from reconciler.policy.hunks import Hunk
-from reconciler.policy.loosening import Loosened
+from reconciler.policy.changes.comparison import PolicyChange
+from reconciler.policy.changes.hunks import Hunk
+from reconciler.policy.changes.loosening import Loosened
 from reconciler.policy.manifests.size_changes import SizeChange
-from reconciler.policy.problems.findings import Problem
+from reconciler.policy.problems.problem import Problem
 
 
 class PreviewSide(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

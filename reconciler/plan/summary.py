@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from reconciler.plan.approvals import WAITS_FOR_APPROVAL
+from reconciler.plan.approvals.group_approvals import WAITS_FOR_APPROVAL
 from reconciler.plan.money import difference, money_text
 from reconciler.plan.plan import Action, ActionKind, Cost, GroupLine, Plan, PlanProblem, PodOutcome, withdrawn_requests
 from reconciler.plan.pod_runs import PodRun, runs_of
@@ -34,8 +34,6 @@ def with_digest(plan: Plan, runs: Sequence[PodRun] | None = None) -> Plan:
     """The plan with its digest filled in. `runs` are those of its pods, if they are known."""
     return msgspec.structs.replace(plan, digest=plan_digest(plan, runs))
 
-
-# The summary line of a plan: one grammar, read by people and by scripts.
 
 NOWHERE = (PodOutcome.UNPLACEABLE, PodOutcome.NOT_MODELLED)
 _WITH_ROOM = (PodOutcome.FITS_EXISTING, PodOutcome.FITS_UPCOMING, PodOutcome.TRIGGERS_SCALE_UP)

@@ -7,7 +7,7 @@ list per platform. Zones, regions and the host name are always ignored.
 from collections.abc import Mapping
 from functools import cache
 
-from reconciler.policy.platform_parts import Preset, platform_keys
+from reconciler.policy.platform.policy_keys import Preset, platform_keys
 
 # Of clouds whose machines others keep: Cluster API's providers, for one.
 _ELSEWHERE = (

@@ -159,10 +159,6 @@ def rooted(field: Field, path: str) -> Field:
     return msgspec.structs.replace(field, path=path, item=item, children=children, maximum=maximum)
 
 
-# How many characters a text of each kind may have: one table for readers and for schemas.
-#
-# Every text is bounded, so that reading one takes no time that anybody could notice, whoever wrote it.
-
 LONGEST_TEXT = 1024
 """Of a text without a form of its own, such as the reason of a hold or the value of a tag."""
 
@@ -185,9 +181,6 @@ LONGEST: Mapping[Kind, int] = {
     Kind.TIME_ZONE: 64,
     Kind.REGEX: pattern.MAX_LENGTH,
 }
-
-
-# The commonest key: one text.
 
 
 def text_field(

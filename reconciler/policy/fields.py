@@ -13,7 +13,7 @@ from reconciler.policy.balancing import presets
 from reconciler.policy.documents.group_fields import GROUP_FIELDS
 from reconciler.policy.field import Field, Kind, Written, rooted, walk
 from reconciler.policy.keys import keys_of
-from reconciler.policy.platform_parts import platform_keys
+from reconciler.policy.platform.policy_keys import platform_keys
 
 _IN_METADATA = ("name", "namespace", "labels")
 _ADDED = (

@@ -9,10 +9,11 @@ from collections.abc import Callable, Iterable, Sequence
 import msgspec
 
 from reconciler.policy.documents import API_GROUP, PolicySet
-from reconciler.policy.problems.findings import Findings, Problem
-from reconciler.policy.reading.draft import may_hold_ours
+from reconciler.policy.place import Place
+from reconciler.policy.problems.findings import Findings
+from reconciler.policy.problems.problem import Problem
+from reconciler.policy.reading.nearly_ours import may_hold_ours
 from reconciler.policy.reading.yaml_text import MAX_FILE_BYTES
-from reconciler.policy.yaml_nodes import Place
 from reconciler.values.shown_text import shown
 
 Named = tuple[str, str, str]

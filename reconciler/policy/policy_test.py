@@ -43,7 +43,8 @@ import msgspec
 from msgspec import Meta
 
 from reconciler.policy.documents import TEST_KIND, TEST_VERSION, ClusterMatch
-from reconciler.policy.problems.findings import Problem
+from reconciler.policy.place import Place
+from reconciler.policy.problems.problem import Problem
 from reconciler.policy.reading.typed_text import (
     Amount,
     DocumentError,
@@ -57,7 +58,6 @@ from reconciler.policy.reading.typed_text import (
 )
 from reconciler.policy.stated_workload import StatedWorkload
 from reconciler.policy.values.label_selector import Selector
-from reconciler.policy.yaml_nodes import Place
 from reconciler.values.instant import InstantError, parse_instant
 
 API_VERSION, KIND = TEST_VERSION, TEST_KIND

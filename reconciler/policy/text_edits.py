@@ -9,9 +9,10 @@ import msgspec
 
 from reconciler.policy import documents
 from reconciler.policy import yaml_nodes as tree
+from reconciler.policy.place import Place
 from reconciler.policy.problems.findings import Findings
 from reconciler.policy.reading.yaml_text import compose_documents, read_source
-from reconciler.policy.yaml_nodes import Node, Place, Scalar
+from reconciler.policy.yaml_nodes import Node, Scalar
 
 _STEP = re.compile(r"([^.\[\]]+)|\[([^\[\]]+)\]")
 _ANCHOR = re.compile(r"&\S+\s+")

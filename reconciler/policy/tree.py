@@ -7,96 +7,24 @@ import msgspec
 
 from reconciler.policy.checks import check_drafts
 from reconciler.policy.checks.references import check_policy_names
-from reconciler.policy.clusters import (
-    Layers,
-    Written,
-    check_discovery,
-    check_labels_read,
-    check_overrides,
-    counts_in,
-    elsewhere,
-    for_many,
-    imagined,
-    in_cluster,
-)
 from reconciler.policy.documents import Discovery, NodeGroup, NodeGroupPolicy, PolicySet
 from reconciler.policy.fields import DocumentKind, document_kinds
-from reconciler.policy.neighbours import Beside, InForce, Named, Neighbour, UnreadFile
-from reconciler.policy.platform_parts import platform_keys
-from reconciler.policy.problems.findings import Findings, Problem, Severity, Source
+from reconciler.policy.fleet.cluster_checks import check_labels_read, check_overrides
+from reconciler.policy.fleet.cluster_discovery import check_discovery, in_cluster
+from reconciler.policy.fleet.clusters import Layers, Written, counts_in, elsewhere, for_many, imagined
+from reconciler.policy.neighbours import Beside, InForce, Named, UnreadFile
+from reconciler.policy.place import Place
+from reconciler.policy.platform.policy_keys import platform_keys
+from reconciler.policy.policy_tree import PolicyTree
+from reconciler.policy.problems.findings import Findings, Source
 from reconciler.policy.reading.document import Reading, Values
-from reconciler.policy.reading.draft import Draft, Drafts, Identity, classify, may_hold_ours
+from reconciler.policy.reading.document_identity import Identity, classify
+from reconciler.policy.reading.draft import Draft, Drafts
+from reconciler.policy.reading.nearly_ours import may_hold_ours
 from reconciler.policy.reading.yaml_text import compose_documents, read_source
-from reconciler.policy.yaml_nodes import Node, Place
+from reconciler.policy.yaml_nodes import Node
 from reconciler.values.cluster_identity import ClusterIdentity
 from reconciler.values.decoding import convert
-
-# What a tree of policy texts holds, once it was read.
-
-
-class PolicyTree(msgspec.Struct, frozen=True, kw_only=True):
-    """A tree of texts read as a whole. `sets` is empty when any problem is an error (all or nothing).
-
-    `skipped` counts documents of other API groups by `apiVersion/kind`; `policies` and `groups` count documents of ours,
-    whether or not they could be used. `neighbours` are the files that were passed over, by path, with what each is.
-    `for_many`: documents name clusters. Then `sets` are those of the cluster that was asked about, and empty without one.
-    `elsewhere` are the other documents then: the name of a cluster, or its labels, and a digest of one document.
-    """
-
-    sets: tuple[PolicySet, ...]
-    problems: tuple[Problem, ...] = ()
-    skipped: tuple[tuple[str, int], ...] = ()
-    files: int = 0
-    policies: int = 0
-    groups: int = 0
-    neighbours: tuple[Neighbour, ...] = ()
-    for_many: bool = False
-    elsewhere: frozenset[tuple[str, str]] = frozenset()
-
-    @property
-    def failed(self) -> bool:
-        """Whether any problem is an error."""
-        return any(problem.severity is Severity.ERROR for problem in self.problems)
-
-
-# What files alone cannot tell: whether the targets that a policy names in a cloud are there. Nobody has asked for them.
-
-CODE = "TargetsNotRead"
-HOW = "a snapshot must hold them, a live command must be able to list them"
-_NAMES_SHOWN = 3
-
-
-class UnreadTargets(msgspec.Struct, frozen=True, kw_only=True):
-    """A note about one policy and one platform: no problem of the policy, and none before somebody asks. `object` is the
-    platform's key."""
-
-    code: str
-    object: str
-    message: str
-
-
-def unread_targets(sets: Sequence[PolicySet]) -> Iterator[UnreadTargets]:
-    """One note for each policy and each cloud of which it names or discovers targets."""
-    for keys in platform_keys():
-        for one in sets if keys.in_cloud else ():
-            named = [group.name for group in one.groups if group.target.provider == keys.provider]
-            item_names = [item.name for item in one.policy.discovery if item.provider == keys.provider]
-            who = [(what, names) for what, names in (("group", named), ("discovery item", item_names)) if names]
-            if who:
-                yield UnreadTargets(code=CODE, object=keys.provider, message=none_was_read(*who))
-
-
-def none_was_read(*who: tuple[str, Sequence[str]]) -> str:
-    """The sentence of plans as well; `who` are things of the policy, one of what they are with their names."""
-    verb = "names" if sum(len(names) for _, names in who) == 1 else "name"
-    return f"{' and '.join(_summary(*some) for some in who)} {verb} targets of which none was read: {HOW}"
-
-
-def _summary(what: str, names: Sequence[str]) -> str:
-    """How many, and the first of their names: `4 groups (a, b, c and 1 more)`."""
-    more = f" and {len(names) - _NAMES_SHOWN} more" if len(names) > _NAMES_SHOWN else ""
-    return f"{len(names)} {what}{'' if len(names) == 1 else 's'} ({', '.join(names[:_NAMES_SHOWN])}{more})"
-
 
 SUFFIXES = (".yaml", ".yml", ".json")
 _HARMLESS = frozenset({"UnsupportedTag"})

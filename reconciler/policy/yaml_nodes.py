@@ -4,24 +4,8 @@ from typing import TypeAlias
 
 import msgspec
 
+from reconciler.values.plain_scalar import Look, look_of_plain
 from reconciler.values.shown_text import cut, shown
-from reconciler.values.yaml_events import Look, look_of_plain
-
-# Where a value was written: file, line, column, printed `path:line:column`; or the field of an object on an API server.
-
-
-class Place(msgspec.Struct, frozen=True, order=True):
-    """A position in a policy text. Lines and columns count from 1; the path is relative to the policy root, with `/`.
-
-    Of a custom resource, line and column are 0 and the path is `NodeGroup ns/name spec.size.min`.
-    """
-
-    path: str
-    line: int
-    column: int
-
-    def __str__(self) -> str:
-        return f"{self.path}:{self.line}:{self.column}" if self.line else self.path
 
 
 class Scalar(msgspec.Struct, frozen=True, gc=False):

@@ -3,11 +3,7 @@
 import re
 from collections.abc import Iterable
 
-import msgspec
-
-from reconciler.cluster.snapshots.document import Document
 from reconciler.kube.connection.api import ApiError, Cause, UnreachableError
-from reconciler.policy.documents import PolicySet
 from reconciler.providers.contract import WriteCode, WriteResult
 
 _FIELD_CONFLICT = "FieldManagerConflict"
@@ -59,36 +55,3 @@ def conflicting(causes: Iterable[Cause]) -> tuple[str, ...]:
     """The managers with which an apply conflicted, sorted."""
     named = (match for cause in causes if cause.reason == _FIELD_CONFLICT for match in _MANAGER.findall(cause.message))
     return tuple(sorted(set(named)))
-
-
-# What clouds are asked once, in addition to one reading of a cluster, and what they answer.
-
-
-class CloudQuestion(msgspec.Struct, frozen=True, kw_only=True):
-    """The targets that `policies` name or discover. With `own`, also those that belong to the cluster by its nodes, which
-    `provider_ids` name. With neither, nothing is asked."""
-
-    policies: tuple[PolicySet, ...] = ()
-    own: bool = False
-    provider_ids: tuple[str, ...] = ()
-
-
-class CloudAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """Complete lists, one per kind. `unread` has sentences about what could not be read although the targets could, or about
-    targets that no policy asks for."""
-
-    documents: tuple[Document, ...] = ()
-    unread: tuple[str, ...] = ()
-
-
-class CloudError(Exception):
-    """Targets that a policy asks for could not be read; the message states where and why."""
-
-
-def together(answers: Iterable[CloudAnswer]) -> CloudAnswer:
-    """The answers of several clouds as one."""
-    collected = tuple(answers)
-    return CloudAnswer(
-        documents=tuple(document for answer in collected for document in answer.documents),
-        unread=tuple(text for answer in collected for text in answer.unread),
-    )

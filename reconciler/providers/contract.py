@@ -47,6 +47,11 @@ class WriteResult(msgspec.Struct, frozen=True, kw_only=True):
         """Whether the write was done."""
         return not self.code
 
+    @property
+    def undecided(self) -> bool:
+        """Whether it may have been done, or may succeed later."""
+        return self.code in (WriteCode.UNAVAILABLE, WriteCode.UNKNOWN)
+
 
 class RemovalState(StrEnum):
     """How far the removal of a node is."""
@@ -84,6 +89,16 @@ class TargetRemoval(msgspec.Struct, frozen=True, kw_only=True):
     message: str = ""
     reopen: bool = True
     untouched: bool = False
+
+    @classmethod
+    def waiting(cls, why: WriteResult, *, untouched: bool = False) -> "TargetRemoval":
+        """Try again: `why` is the obstacle."""
+        return cls(state=RemovalState.DRAINING, code=why.code, message=why.message, untouched=untouched)
+
+    @classmethod
+    def failed(cls, why: WriteResult, *, reopen: bool = True) -> "TargetRemoval":
+        """Given up: `why` is the reason."""
+        return cls(state=RemovalState.FAILED, code=why.code, message=why.message, reopen=reopen)
 
 
 class LeavingMachine(msgspec.Struct, frozen=True, kw_only=True):

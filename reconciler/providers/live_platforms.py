@@ -1,7 +1,6 @@
 """All platforms, live."""
 
 from collections.abc import Callable, Iterable, Mapping
-from enum import StrEnum
 from functools import cache
 from typing import Protocol
 
@@ -14,35 +13,10 @@ from reconciler.kube.connection.api import Api
 from reconciler.kube.watching.collection import Served
 from reconciler.kube.watching.polled_source import PolledSource
 from reconciler.policy.documents import PolicySet
-from reconciler.providers.answer import CloudAnswer, CloudQuestion, together
+from reconciler.providers.cloud_answers import CloudAnswer, CloudQuestion, together
 from reconciler.providers.contract import TargetProvider
+from reconciler.providers.findings import Check
 from reconciler.values.cluster_identity import FleetPlace
-
-# Findings about a live cluster before the loop runs on it.
-
-
-class State(StrEnum):
-    """Pass: as it should be. Warn: it runs, but something is not as desired. Fail: it does not run."""
-
-    PASS = "Pass"  # noqa: S105 - not a password
-    WARN = "Warn"
-    FAIL = "Fail"
-
-
-class Check(msgspec.Struct, frozen=True, kw_only=True):
-    """One check: a stable code, the finding, and what to do about it (empty: nothing)."""
-
-    code: str
-    state: State
-    message: str
-    advice: str = ""
-
-
-# What a live process gets from a platform: whether it is there, what writes its targets, and what is read from a cloud.
-#
-# A platform's targets are on the API server of the management cluster (which is watched), or in a cloud (which is polled). Every
-# live process loads this part. So third-party clients are imported in one named file of the platform's `writing` folder, inside
-# the functions that need them.
 
 
 class Notes(Protocol):

@@ -185,7 +185,7 @@ class SchedulingState:
 
     def host_rivals(self, shape: int) -> frozenset[int] | None:
         """Shapes whose pods share no host with pods of this shape; this shape is among them if there is one pod per host. None if
-        the shape has a volume or a host name. None also if any other rule about pods concerns it, except a spread over hosts."""
+        the shape has a volume or a host name. None also if any other rule about pods concerns it, except its own spread."""
         return self._filters.host_rivals(shape)
 
     def domain_keys(self, shape: int) -> frozenset[str] | None:
@@ -219,13 +219,18 @@ class SchedulingState:
         return fill_new(self._nodes, self._shapes, node, asked, most)
 
     def spread_with(self, shape: int) -> frozenset[int]:
-        """Shapes whose pods a spread constraint of this one over hosts counts; none without one."""
+        """Shapes whose pods the spread constraints of this one count; none without one."""
         return self._filters.topology.spread_with(shape)
 
     def host_spread(self, shape: int, node: int) -> HostSpread | None:
-        """The constraint of `spread_with` as nodes like this one, which is new and empty, would meet it; None where they do not
-        count."""
+        """The spread over hosts as nodes like this one, which is new and empty, would meet it (`NO_SPREAD`: there is none). None
+        where they do not count."""
         return self._filters.topology.host_spread(shape, node)
+
+    def domain_room(self, shape: int, node: int) -> int:
+        """How many more pods of the shape its spread lets into the domains of a node, apart from the host, while no other pod
+        moves."""
+        return self._filters.topology.domain_room(shape, node)
 
     def fits(self, shape: int, node: int) -> bool:
         """Would one more pod of this shape run on this node? False on closed nodes and for shapes not modelled."""

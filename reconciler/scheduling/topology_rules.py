@@ -8,11 +8,11 @@ from reconciler.cluster.nodes.node import HOSTNAME_LABEL
 from reconciler.cluster.pods.pod import PodShape, SpreadConstraint, SpreadFrom
 from reconciler.scheduling.bindings import FEW_SHAPES, Bindings
 from reconciler.scheduling.index_set import EMPTY, IndexSet
-from reconciler.scheduling.new_nodes import NO_HOST, HostSpread
+from reconciler.scheduling.new_nodes import NO_HOST, NO_SPREAD, HostSpread
 from reconciler.scheduling.nodes import NodeTable
 from reconciler.scheduling.predicates.eligibility import Eligibility
 from reconciler.scheduling.predicates.inter_pod_affinity import AffinityRules
-from reconciler.scheduling.predicates.pod_topology_spread import SpreadRule
+from reconciler.scheduling.predicates.pod_topology_spread import UNLIMITED, SpreadRule
 from reconciler.scheduling.shapes import Demand, ShapeTable
 from reconciler.scheduling.topology.counter import DomainCounter, Ghosts, LevelCounter
 from reconciler.scheduling.topology.domains import NO_DOMAIN, DomainMap, NodeKeys
@@ -102,36 +102,46 @@ class Topology:
 
     def host_rivals(self, shape: int) -> frozenset[int] | None:
         """Shapes whose pods share no host with those of this one (if itself is among them: one pod per host). None if other rules
-        concern it, except a spread over hosts that counts its own pods."""
+        concern it, except its spread; a spread over hosts must count its own pods."""
         self._refresh()
         value = self._shapes.shapes[shape]
         if value.affinity or any(term.topology_key != HOSTNAME_LABEL for term in value.anti_affinity):
             return None
         if self._repulsion.keys(shape) - {HOSTNAME_LABEL}:
             return None
-        if value.spread and (len(value.spread) > 1 or value.spread[0].topology_key != HOSTNAME_LABEL):
-            return None
-        if value.spread and not self.of(shape).spread[0].adds:
+        hosts = self._host_rules(shape) if value.spread else ()
+        if len(hosts) > 1 or not all(rule.adds for rule in hosts):
             return None
         own = united(value.anti_affinity, self._keys, self._selection.by_own_term)
         return frozenset(IndexSet.union_of((*self._repulsion.of(shape).values(), *own.values())))
 
     def spread_with(self, shape: int) -> frozenset[int]:
-        """Shapes that the one spread constraint of this shape counts; none without one."""
+        """Shapes that the spread constraints of this shape count; none without one."""
         if not self._shapes.shapes[shape].spread:
             return frozenset()
-        return frozenset(self.of(shape).spread[0].counter.shapes)
+        return frozenset(IndexSet.union_of(rule.counter.shapes for rule in self.of(shape).spread))
 
     def host_spread(self, shape: int, node: int) -> HostSpread | None:
-        """The one spread constraint of this shape, over hosts, with a new and empty node added; None if such a node does not
-        count."""
-        (rule,) = self.of(shape).spread
+        """The one spread constraint of this shape over hosts, with a new and empty node added (`NO_SPREAD`: it has none). None if
+        such a node does not count."""
+        rule = next(iter(self._host_rules(shape)), None)
+        if rule is None:
+            return NO_SPREAD
         counter = rule.counter
         domain = counter.domains.of[node]
         if domain == NO_DOMAIN or not counter.domains.counts[node]:
             return None
         lowest, beside = counter.lowest_beside(domain), counter.open_domains - 1
         return HostSpread(rule.max_skew, NO_HOST if lowest is None else lowest, max(0, rule.min_domains - beside))
+
+    def domain_room(self, shape: int, node: int) -> int:
+        """How many more pods of the shape its spread lets into the domains of a node, one after the other, while no other pod
+        moves. A spread over hosts does not count."""
+        rooms = (rule.room(node) for rule in self.of(shape).spread if rule.key != HOSTNAME_LABEL)
+        return min(rooms, default=UNLIMITED)
+
+    def _host_rules(self, shape: int) -> tuple[SpreadRule, ...]:
+        return tuple(rule for rule in self.of(shape).spread if rule.key == HOSTNAME_LABEL)
 
     def keys_about(self, shape: int) -> frozenset[str]:
         """Topology keys of all rules that concern the shape. These are its own, those that keep it away, and those of other

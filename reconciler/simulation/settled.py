@@ -15,7 +15,7 @@ from reconciler.decisions.reasons.sizes import Headroom
 from reconciler.decisions.removal.budgets import allows_none
 from reconciler.decisions.removal.keeps import ENDING_WITH_JOBS
 from reconciler.decisions.work import Work
-from reconciler.plan.comparison import Impact, evicted_now, losing_data
+from reconciler.plan.impact import Impact, evicted_now, losing_data
 from reconciler.plan.plan import SETTLING_CUT_SHORT, ActionKind, GroupLine, Plan, PlanProblem, PodOutcome
 from reconciler.plan.pod_runs import runs_of
 from reconciler.plan.summary import summary, with_digest

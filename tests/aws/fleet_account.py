@@ -9,7 +9,9 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from reconciler.control.live.live_port import LivePort
-from reconciler.control.turn.loop import ControlLoop, InMemoryStore, LoopReport
+from reconciler.control.turn.loop import ControlLoop
+from reconciler.control.turn.memory_store import InMemoryStore
+from reconciler.control.turn.turn_report import LoopReport
 from reconciler.decisions.groups.cluster_names import CLUSTER_MARK
 from reconciler.decisions.ownership.owner import POLICY_MARK
 from reconciler.kube.drain import SeenNode
@@ -17,10 +19,10 @@ from reconciler.kube.leading.loop_name import LoopName
 from reconciler.kube.leading.target_holders import TargetHolders
 from reconciler.platforms.aws.kinds import AUTO_SCALING_GROUP
 from reconciler.platforms.aws.writing.accounts import Accounts
-from reconciler.platforms.aws.writing.asking import role_of
 from reconciler.platforms.aws.writing.calls import Answer, Aws
 from reconciler.platforms.aws.writing.polling import AwsPoll
 from reconciler.platforms.aws.writing.provider import AwsProvider
+from reconciler.platforms.aws.writing.wanted_groups import role_of
 from reconciler.values.cluster_identity import ClusterIdentity, FleetPlace
 from tests.aws.documents import REGION, TEMPLATE
 from tests.aws.policies import policy_set

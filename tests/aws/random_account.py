@@ -3,7 +3,7 @@
 import random
 from typing import Any
 
-from reconciler.control.turn.loop import LoopReport
+from reconciler.control.turn.turn_report import LoopReport
 from reconciler.plan.plan import OwnerState
 from tests.aws.service.protocol import ServiceError
 from tests.aws.service.server import LOST, Service

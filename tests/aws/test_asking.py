@@ -13,12 +13,14 @@ import pytest
 from reconciler.cluster.snapshots.intake import Intake
 from reconciler.decisions.ownership.owner import POLICY_MARK
 from reconciler.kube.leading.state import StateUnavailableError
-from reconciler.kube.watching.reflector import Phase
+from reconciler.kube.watching.stream_state import Phase
 from reconciler.platforms.aws.writing.accounts import Accounts
-from reconciler.platforms.aws.writing.asking import Region, Wanted, filters, role_of, wanted
-from reconciler.platforms.aws.writing.calls import BURST, Answer, AwsError, Bucket, Metered
+from reconciler.platforms.aws.writing.asking import Region, filters
+from reconciler.platforms.aws.writing.call_rate import BURST, Bucket, Metered
+from reconciler.platforms.aws.writing.calls import Answer, AwsError
 from reconciler.platforms.aws.writing.client import BotoAws
 from reconciler.platforms.aws.writing.polling import AwsPoll
+from reconciler.platforms.aws.writing.wanted_groups import Wanted, role_of, wanted
 from reconciler.policy.documents import PolicySet
 from tests.aws.documents import REGION, read
 from tests.aws.policies import policy_set

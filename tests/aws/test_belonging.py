@@ -2,7 +2,7 @@
 
 import pytest
 
-from reconciler.control.turn.loop import LoopReport
+from reconciler.control.turn.turn_report import LoopReport
 from reconciler.plan.plan import GroupLine
 from tests.aws.documents import facts, group
 from tests.aws.service.server import Service

@@ -12,7 +12,7 @@ from reconciler.control.live.live_port import LivePort
 from reconciler.platforms.aws.kinds import AUTO_SCALING_GROUP
 from reconciler.platforms.aws.writing.accounts import Accounts
 from reconciler.platforms.aws.writing.beside_groups import TOGETHER_SECONDS, BesideGroups
-from reconciler.platforms.aws.writing.calls import Bucket
+from reconciler.platforms.aws.writing.call_rate import Bucket
 from reconciler.platforms.aws.writing.provider import AwsProvider
 from tests.aws.documents import REGION, TEMPLATE, group
 from tests.aws.scripted import Scripted

@@ -10,7 +10,7 @@ from reconciler.cli.outputs.failure import InputError
 from reconciler.cli.processes.sized import Sized, check_sized, in_clouds
 from reconciler.kube.connection.transport import KubernetesApi
 from reconciler.kube.watching.collection import Served, cluster_api
-from reconciler.policy.tree import unread_targets
+from reconciler.policy.unread_targets import unread_targets
 from reconciler.providers.live_platforms import names_clouds
 from tests.aws.documents import REGION
 from tests.aws.policies import policy_set

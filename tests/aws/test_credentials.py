@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.platforms.aws.writing.calls import AwsError, failed
+from reconciler.platforms.aws.writing.calls import AwsError
 from reconciler.platforms.aws.writing.client import BotoAws
+from reconciler.platforms.aws.writing.write_answer import failed
 from reconciler.providers.contract import WriteCode
 from tests.aws.documents import REGION
 from tests.aws.service.protocol import ServiceError

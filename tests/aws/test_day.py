@@ -8,7 +8,8 @@ import pytest
 from reconciler.cluster.target import TargetRef
 from reconciler.platforms.aws.kinds import AUTO_SCALING_GROUP
 from reconciler.platforms.aws.writing.accounts import Accounts
-from reconciler.platforms.aws.writing.calls import AUTO_SCALING, Answer, Metered
+from reconciler.platforms.aws.writing.call_rate import Metered
+from reconciler.platforms.aws.writing.calls import AUTO_SCALING, Answer
 from reconciler.platforms.aws.writing.fresh import NOT_COUNTED
 from reconciler.platforms.aws.writing.polling import MOVING_SECONDS, RESTING_SECONDS, AwsPoll
 from reconciler.platforms.aws.writing.provider import AwsProvider

@@ -6,8 +6,9 @@ import pytest
 
 from reconciler.platforms.aws.writing.accounts import Accounts
 from reconciler.platforms.aws.writing.calls import AwsError
-from reconciler.platforms.aws.writing.checking import READS_ASKED, checks
-from reconciler.providers.live_platforms import Check, State
+from reconciler.platforms.aws.writing.checking import checks
+from reconciler.platforms.aws.writing.read_rights import READS_ASKED
+from reconciler.providers.findings import Check, State
 from tests.aws.documents import REGION, group
 from tests.aws.iam_policies import READS
 from tests.aws.policies import policy_set

@@ -11,10 +11,10 @@ from reconciler.cluster.target import Caution, Machine, OtherWriter
 from reconciler.decisions.ownership.owner import Terms, judge
 from reconciler.plan.plan import OwnerState
 from reconciler.platforms.aws.facts import wire
-from reconciler.platforms.aws.facts.activities import Notice, going, notices
+from reconciler.platforms.aws.facts.notices import Notice, going, notices
 from reconciler.platforms.aws.facts.shown import shown, words_of_group
 from reconciler.platforms.aws.facts.view import region_of
-from reconciler.platforms.aws.facts.wire import ManagedNodeGroup, ScalingActivity
+from reconciler.platforms.aws.facts.wire_beside import ManagedNodeGroup, ScalingActivity
 from reconciler.platforms.aws.rules import RULES
 from reconciler.platforms.aws.writing.fresh import converted
 from reconciler.policy.documents import Discovery

@@ -7,8 +7,8 @@ from reconciler.cluster.target import TargetFacts, TargetRef
 from reconciler.cluster.targets.owner_evidence import hold_text
 from reconciler.control.live.loop_status import loop_status
 from reconciler.control.live.plan_record import PlanRecorder
-from reconciler.control.live.target_marks import HoldResult, HoldState, set_hold
-from reconciler.control.policy.policy_in_force import LockedState
+from reconciler.control.live.target_holds import HoldResult, HoldState, set_hold
+from reconciler.control.policy.stored_policy import LockedState
 from reconciler.decisions.groups.cluster_names import CLUSTER_MARK
 from reconciler.decisions.ownership.owner import OUR_MARKS
 from reconciler.kube.connection.api import Api

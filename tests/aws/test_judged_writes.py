@@ -7,9 +7,9 @@ import pytest
 from reconciler.decisions.ownership.owner import POLICY_MARK
 from reconciler.kube.leading.lease import NotLeaderError
 from reconciler.platforms.aws.writing.accounts import Accounts
-from reconciler.platforms.aws.writing.beside_groups import MachineTypes
 from reconciler.platforms.aws.writing.calls import AwsError
 from reconciler.platforms.aws.writing.growth import launch
+from reconciler.platforms.aws.writing.machine_types import MachineTypes
 from reconciler.platforms.aws.writing.provider import AwsProvider
 from reconciler.providers.contract import LeavingMachine, WriteCode, WriteResult
 from tests.aws.documents import REGION, Object, group

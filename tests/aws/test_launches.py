@@ -5,10 +5,11 @@ from typing import Any
 import pytest
 
 from reconciler.platforms.aws.writing.accounts import Accounts
-from reconciler.platforms.aws.writing.beside_groups import MachineTypes, types_of
-from reconciler.platforms.aws.writing.calls import AwsError, Metered
+from reconciler.platforms.aws.writing.asked_once import belonging
+from reconciler.platforms.aws.writing.call_rate import Metered
+from reconciler.platforms.aws.writing.calls import AwsError
 from reconciler.platforms.aws.writing.growth import LAUNCH_TAG, SYNCHRONOUS, launch, launches_at_once
-from reconciler.platforms.aws.writing.polling import belonging
+from reconciler.platforms.aws.writing.machine_types import MachineTypes, types_of
 from reconciler.platforms.aws.writing.provider import AwsProvider
 from reconciler.providers.contract import WriteCode, WriteResult
 from tests.aws.documents import REGION, Object, group

@@ -8,9 +8,9 @@ import pytest
 from reconciler.kube.connection.api import Api
 from reconciler.platforms.aws.live import LIVE
 from reconciler.platforms.aws.writing.accounts import Accounts
-from reconciler.platforms.aws.writing.asking import Wanted, role_of, wanted
 from reconciler.platforms.aws.writing.polling import MOVING_SECONDS, RESTING_SECONDS
-from reconciler.providers.answer import CloudAnswer, CloudQuestion
+from reconciler.platforms.aws.writing.wanted_groups import Wanted, role_of, wanted
+from reconciler.providers.cloud_answers import CloudAnswer, CloudQuestion
 from reconciler.providers.live_platforms import Surroundings
 from tests.aws.documents import REGION, group
 from tests.aws.policies import policy_set

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from reconciler.control.live.live_run import LiveRun, Wake
+from reconciler.control.live.live_run import LiveRun
+from reconciler.control.live.wake import Wake
 from reconciler.control.log import Log
 from reconciler.control.turn.figures import Figures
 from reconciler.kube.leading.rival import RivalWatch

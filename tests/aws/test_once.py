@@ -19,9 +19,9 @@ from reconciler.decisions.decide import decide
 from reconciler.decisions.memory import Memory
 from reconciler.platforms.aws.live import LIVE
 from reconciler.platforms.aws.writing.accounts import Accounts
-from reconciler.platforms.aws.writing.polling import ask_once
+from reconciler.platforms.aws.writing.asked_once import ask_once
 from reconciler.policy.tree import read_tree
-from reconciler.providers.answer import CloudAnswer, CloudError, CloudQuestion
+from reconciler.providers.cloud_answers import CloudAnswer, CloudError, CloudQuestion
 from tests.aws.documents import REGION, read
 from tests.aws.policies import policy_set
 from tests.aws.service.protocol import ServiceError

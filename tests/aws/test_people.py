@@ -5,7 +5,7 @@ import pytest
 from reconciler.cluster.target import SizeChange
 from reconciler.plan.plan import OwnerState
 from reconciler.platforms.aws.facts.activities import last_change
-from reconciler.platforms.aws.facts.wire import ScalingActivity
+from reconciler.platforms.aws.facts.wire_beside import ScalingActivity
 from reconciler.values.instant import instant_text, parse_instant
 from tests.aws.documents import REGION
 from tests.aws.service import writing

@@ -5,10 +5,11 @@ from typing import Any
 import pytest
 
 from reconciler.decisions.ownership.owner import POLICY_MARK
-from reconciler.platforms.aws.writing.asking import Region, Wanted, misses, moves, picks
-from reconciler.platforms.aws.writing.beside_groups import Refreshes
+from reconciler.platforms.aws.writing.asking import Region, misses, moves, picks
 from reconciler.platforms.aws.writing.calls import AwsError
 from reconciler.platforms.aws.writing.fresh import read, seen_again
+from reconciler.platforms.aws.writing.refreshes import Refreshes
+from reconciler.platforms.aws.writing.wanted_groups import Wanted
 from tests.aws.documents import REGION, Object, group, template_version
 from tests.aws.scripted import DENIED, THROTTLED, Scripted
 from tests.aws.writes import ref, workers

@@ -14,7 +14,7 @@ from reconciler.cluster.target import Ending, TargetFacts
 from reconciler.decisions.decide import decide
 from reconciler.decisions.memory import Memory
 from reconciler.plan.plan import Plan
-from reconciler.platforms.aws.facts import wire
+from reconciler.platforms.aws.facts import wire, wire_launch
 from reconciler.platforms.aws.facts.shown import shown
 from reconciler.simulation.settled import settled
 from reconciler.values.instant import parse_instant
@@ -466,9 +466,11 @@ def test_a_redacted_snapshot_keeps_what_is_decided_by() -> None:
     own = reserving("workers", "cr-b", **USES_TEMPLATE, AvailabilityZoneImpairmentPolicy={"ZonalShiftEnabled": True})
     weights = {"arn": arn("workers"), "appliedWeights": {ZONE: 0, f"{REGION}b": 1}, "zonalShifts": []}
     kept = {
-        "LaunchTemplateVersions": [shown(wire.LaunchTemplateVersion, template(BLOCKED)["LaunchTemplateVersions"][0], words)],
-        "CapacityReservations": [shown(wire.CapacityReservation, block(), words)],
-        "ManagedResources": [shown(wire.ManagedResource, weights, words)],
+        "LaunchTemplateVersions": [
+            shown(wire_launch.LaunchTemplateVersion, template(BLOCKED)["LaunchTemplateVersions"][0], words)
+        ],
+        "CapacityReservations": [shown(wire_launch.CapacityReservation, block(), words)],
+        "ManagedResources": [shown(wire_launch.ManagedResource, weights, words)],
     }
     redacted = facts(shown(wire.AutoScalingGroup, own, words), **kept)
     assert "123456789012" not in json.dumps(kept)

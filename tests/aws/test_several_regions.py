@@ -7,11 +7,13 @@ import pytest
 
 from reconciler.decisions.ownership.owner import POLICY_MARK
 from reconciler.kube.leading.state import StateUnavailableError
-from reconciler.kube.watching.reflector import polled_state
+from reconciler.kube.watching.stream_state import polled_state
 from reconciler.platforms.aws.writing.accounts import Accounts
-from reconciler.platforms.aws.writing.calls import BURST, AwsError, Metered
-from reconciler.platforms.aws.writing.polling import AwsPoll, ask_once, belonging
-from reconciler.providers.answer import CloudAnswer, CloudQuestion
+from reconciler.platforms.aws.writing.asked_once import ask_once, belonging
+from reconciler.platforms.aws.writing.call_rate import BURST, Metered
+from reconciler.platforms.aws.writing.calls import AwsError
+from reconciler.platforms.aws.writing.polling import AwsPoll
+from reconciler.providers.cloud_answers import CloudAnswer, CloudQuestion
 from tests.aws.documents import REGION, group
 from tests.aws.policies import policy_set
 from tests.aws.scripted import DENIED, THROTTLED, Scripted

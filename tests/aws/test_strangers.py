@@ -8,8 +8,8 @@ from reconciler.cluster.snapshots.snapshot import read_snapshot
 from reconciler.cluster.world import World
 from reconciler.decisions.groups.effective_groups import claimed_targets
 from reconciler.policy.documents import Discovery, NodeGroup, PolicySet, TargetSpec
+from reconciler.policy.place import Place
 from reconciler.policy.tree import policy_digest
-from reconciler.policy.yaml_nodes import Place
 from reconciler.rendering.manifests.first_policy import first_policy
 from tests.aws.documents import REGION, SIZERS, Object, group
 from tests.cluster.objects import node

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from reconciler.cluster.snapshots.redaction import Pseudonyms
-from reconciler.platforms.aws.facts import wire
+from reconciler.platforms.aws.facts import wire_launch
 from reconciler.platforms.aws.facts.shown import shown
 from reconciler.platforms.aws.facts.user_data import max_pods
 from tests.aws.documents import TEMPLATE, Object, facts, group, template_version
@@ -131,7 +131,7 @@ def test_nothing_else_of_user_data_leaves_the_house() -> None:
     text = NODE_CONFIG + "PASSWORD=hunter2"
     item: Object = template_version({"InstanceType": "m5.large", "UserData": _encoded(text)})
     words = Pseudonyms(b"s" * 32)
-    found = shown(wire.LaunchTemplateVersion, item, words)
+    found = shown(wire_launch.LaunchTemplateVersion, item, words)
     assert found["LaunchTemplateData"]["UserData"] == _encoded("--max-pods=58")
-    bare = shown(wire.LaunchTemplateVersion, template_version({"UserData": _encoded("PASSWORD=hunter2")}), words)
+    bare = shown(wire_launch.LaunchTemplateVersion, template_version({"UserData": _encoded("PASSWORD=hunter2")}), words)
     assert _encoded("PASSWORD=hunter2") not in json.dumps(bare)

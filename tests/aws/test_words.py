@@ -6,9 +6,11 @@ import pytest
 
 from reconciler.cluster.target import LaunchFailure
 from reconciler.platforms.aws.facts.activities import classified, failure_text
-from reconciler.platforms.aws.facts.instance_types import allowed_types, known_types
 from reconciler.platforms.aws.facts.instance_types import described_type as read_type
-from reconciler.platforms.aws.facts.wire import InstanceRequirements, InstanceType, ScalingActivity
+from reconciler.platforms.aws.facts.instance_types import known_types
+from reconciler.platforms.aws.facts.type_requirements import allowed_types
+from reconciler.platforms.aws.facts.wire_beside import ScalingActivity
+from reconciler.platforms.aws.facts.wire_launch import InstanceRequirements, InstanceType
 from reconciler.platforms.aws.writing.fresh import converted
 from tests.aws.documents import REGION, Object, facts, group, template_version
 from tests.aws.test_launch_failures import STOCK, activity, failure

@@ -7,13 +7,16 @@ import pytest
 from reconciler.cluster.target import TargetRef
 from reconciler.platforms.aws.kinds import AUTO_SCALING_GROUP
 from reconciler.platforms.aws.writing.accounts import Accounts
-from reconciler.platforms.aws.writing.calls import AwsError, failed, paged, unread
+from reconciler.platforms.aws.writing.calls import AwsError, paged
+from reconciler.platforms.aws.writing.cancellation import Cancellations
 from reconciler.platforms.aws.writing.client import _seconds
 from reconciler.platforms.aws.writing.fresh import Reading, read
-from reconciler.platforms.aws.writing.marks import delete_tags, ours, set_hold, set_tags, written
+from reconciler.platforms.aws.writing.hold_tags import set_hold
+from reconciler.platforms.aws.writing.marks import delete_tags, ours, set_tags, written
 from reconciler.platforms.aws.writing.provider import AwsProvider
-from reconciler.platforms.aws.writing.removal import Cancellations, Removals
-from reconciler.providers.answer import CloudError
+from reconciler.platforms.aws.writing.removal import Removals
+from reconciler.platforms.aws.writing.write_answer import failed, unread
+from reconciler.providers.cloud_answers import CloudError
 from reconciler.providers.contract import LeavingMachine, RemovalState, TargetRemoval, WriteCode, WriteResult
 from tests.aws.documents import REGION, Object, group
 from tests.aws.scripted import DENIED, THROTTLED, Scripted
@@ -323,7 +326,7 @@ def test_a_group_that_cannot_be_read() -> None:
     assert (strange.state, strange.code, strange.untouched) == (RemovalState.DRAINING, WriteCode.REFUSED, True)
     assert f"{NAME} cannot be understood: " in strange.message
     aws.answers["DescribeAutoScalingGroups"] = [{}]
-    assert step(found, "i-2") == [given_up(WriteCode.NOT_FOUND, f"{NAME} is gone", reopen=False)]
+    assert step(found, "i-2") == [given_up(WriteCode.NOT_FOUND, f"{NAME} does not exist", reopen=False)]
 
 
 @pytest.mark.parametrize(

@@ -13,11 +13,14 @@ from reconciler.cluster.snapshots.intake import Intake, assemble
 from reconciler.cluster.snapshots.manifest import Manifest
 from reconciler.cluster.world import World
 from reconciler.control.live.live_port import LivePort
-from reconciler.control.turn.loop import ControlLoop, InMemoryStore, LoopReport
+from reconciler.control.turn.loop import ControlLoop
+from reconciler.control.turn.memory_store import InMemoryStore
+from reconciler.control.turn.turn_report import LoopReport
 from reconciler.kube.drain import DrainStep, SeenNode
 from reconciler.platforms.aws.kinds import AUTO_SCALING_GROUP
 from reconciler.platforms.aws.writing.accounts import Accounts
-from reconciler.platforms.aws.writing.calls import Answer, AwsError, Metered
+from reconciler.platforms.aws.writing.call_rate import Metered
+from reconciler.platforms.aws.writing.calls import Answer, AwsError
 from reconciler.platforms.aws.writing.polling import AwsPoll
 from reconciler.platforms.aws.writing.provider import AwsProvider
 from reconciler.policy.documents import PolicySet

@@ -13,7 +13,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from reconciler.control.pages.http_server import HttpServer
-from reconciler.control.turn.loop import ResultState
+from reconciler.control.turn.turn_report import ResultState
 from tests.browser.conftest import BEYOND, WIDTHS, Axe, Opened, Windows
 from tests.control.busy import HELD_GROUP, LOST_MACHINE, REFUSED_WRITE, BusyLoop, busy_loop, cluster, faulty_loop
 

@@ -8,7 +8,7 @@ from urllib3 import HTTPConnectionPool
 from urllib3.connection import HTTPConnection
 from urllib3.exceptions import MaxRetryError, NewConnectionError, ProtocolError
 
-from reconciler.kube.connection.api import cause
+from reconciler.kube.connection.unreachable_cause import cause
 from tests.cli.wrong_inputs import CASES, ROOT, WORDING, run
 
 _EACH = 40

@@ -20,7 +20,7 @@ import pytest
 
 from reconciler.cluster.snapshots.snapshot import read_snapshot
 from reconciler.decisions.groups.membership import discovered
-from reconciler.platforms.clusterapi.autoscaler_flags import DiscoverySpecError, discovery_of
+from reconciler.platforms.clusterapi.auto_discovery import DiscoverySpecError, discovery_of
 from reconciler.policy.documents import Discovery
 from tests.policies import policy
 

@@ -7,7 +7,7 @@ from reconciler.control.pages.live_page import LivePage
 from reconciler.control.pages.pages import routes
 from reconciler.control.pages.route import Answer, Request, Route
 from reconciler.control.turn.figures import Figures
-from reconciler.control.turn.loop import ActionResult, Decided, LoopReport, ResultState
+from reconciler.control.turn.turn_report import ActionResult, Decided, LoopReport, ResultState
 from reconciler.decisions.decide import decide
 from reconciler.decisions.memory import Memory
 from reconciler.plan.plan import ActionKind, Plan

@@ -12,7 +12,7 @@ from typing import Any
 from reconciler.control.fleet.fleet_process import FleetProcess, FleetSettings
 from reconciler.control.log import Log
 from reconciler.control.turn.figures import Figures
-from reconciler.control.turn.loop import LoopReport
+from reconciler.control.turn.turn_report import LoopReport
 from reconciler.gitops.git.fault import FaultCode, failed
 from reconciler.gitops.sources.fleet_tree import CountsHere
 from reconciler.gitops.sources.shared_source import SharedSource
@@ -22,8 +22,8 @@ from reconciler.kube.connection.workload_connection import Rotation
 from reconciler.kube.leading.lease import LeaderLease, NotLeaderError, Timing
 from reconciler.kube.leading.loop_name import LoopName
 from reconciler.kube.watching.collection import Served
-from reconciler.kube.watching.reflector import RealPace
 from reconciler.kube.watching.shared_targets import SharedTargets
+from reconciler.kube.watching.watch_pace import RealPace
 from reconciler.values.cluster_identity import ClusterIdentity
 from tests.kube import objects
 from tests.kube.api_server import FakeApiServer, Watch

@@ -2,10 +2,12 @@
 
 from reconciler.cli.outputs.run_lines import turn_lines
 from reconciler.cluster.target import FieldOwner
-from reconciler.control.saved_plans.apply import apply_document
+from reconciler.control.saved_plans.apply_document import apply_document
 from reconciler.control.saved_plans.simulated_apply import SimulatedApply
-from reconciler.control.simulated_run import Turn, run_turn
-from reconciler.control.turn.loop import ControlLoop, InMemoryStore
+from reconciler.control.simulated_run import Turn
+from reconciler.control.simulated_run_document import run_turn
+from reconciler.control.turn.loop import ControlLoop
+from reconciler.control.turn.memory_store import InMemoryStore
 from reconciler.decisions.decide import DEFAULT_WORK_BUDGET, decide, settle
 from reconciler.decisions.memory import Memory
 from reconciler.plan.plan import Plan

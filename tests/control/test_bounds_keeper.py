@@ -11,10 +11,12 @@ import msgspec
 import pytest
 
 from reconciler.cluster.world import World
-from reconciler.control.kept_bounds import BOUNDS_MANAGER, BoundsError, BoundsKeeper, KeptBounds
+from reconciler.control.bounds_keeper import BoundsKeeper
+from reconciler.control.kept_bounds import BOUNDS_MANAGER, BoundsError, KeptBounds
 from reconciler.control.log import Log
-from reconciler.control.policy.policy_in_force import StateLastGoodStore
-from reconciler.control.policy.policy_source import FollowedPolicy, FollowedSource
+from reconciler.control.policy.followed_source import FollowedSource
+from reconciler.control.policy.policy_source import FollowedPolicy
+from reconciler.control.policy.stored_policy import StateLastGoodStore
 from reconciler.gitops.sources.directory_source import DirectorySource
 from reconciler.gitops.sources.last_good import LastGoodError, decode_last_good
 from reconciler.kube.connection.api import ApiError, Cause, ContentType, UnreachableError

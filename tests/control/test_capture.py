@@ -12,7 +12,7 @@ from reconciler.control.capture import NO_CLOUDS, Capture, Clouds, Clusters, Unr
 from reconciler.kube.connection.api import ApiError
 from reconciler.kube.watching.collection import WORKLOAD, cluster_api
 from reconciler.policy.documents import DefaultConstraint, RequestReading, RequestsFrom, SchedulerRules
-from reconciler.providers.answer import CloudAnswer, CloudQuestion
+from reconciler.providers.cloud_answers import CloudAnswer, CloudQuestion
 from tests.policies import policy
 
 NOW = 1_800_000_000

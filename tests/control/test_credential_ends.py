@@ -18,7 +18,7 @@ from reconciler.cli.main import cli
 from reconciler.cli.outputs.failure import guarded
 from reconciler.control.credential_ends import Credentials, credentials_check, secrets_check
 from reconciler.kube.connection.api import ApiError
-from reconciler.providers.live_platforms import Check, State
+from reconciler.providers.findings import Check, State
 from reconciler.values.cluster_identity import ClusterIdentity
 from tests.certificates import EC, ending, made, token
 from tests.kube.local_server import LocalServer

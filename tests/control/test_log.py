@@ -5,9 +5,9 @@ import json
 
 import pytest
 
-from reconciler.control.live.telling import action_code, result_lines
+from reconciler.control.live.turn_lines import action_code, result_lines
 from reconciler.control.log import Field, Log, LogForm, LogLevel
-from reconciler.control.turn.loop import ActionResult, LoopReport, ResultState
+from reconciler.control.turn.turn_report import ActionResult, LoopReport, ResultState
 from reconciler.decisions.memory import BackoffState, Memory
 from reconciler.plan.plan import Action, ActionKind, Bound
 from reconciler.plan.reason import Reason

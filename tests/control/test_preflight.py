@@ -7,7 +7,8 @@ import pytest
 
 from reconciler.cluster.workloads.capacity_quota import CapacityQuota
 from reconciler.cluster.world import BufferPods, BufferProblem, RequestPods, World
-from reconciler.control.preflight import Preflight, RunMode
+from reconciler.control.needed_rights import RunMode
+from reconciler.control.preflight import Preflight
 from reconciler.decisions.memory import Memory
 from reconciler.kube.connection.api import ApiError
 from reconciler.kube.watching.collection import cluster_api
@@ -21,7 +22,7 @@ from reconciler.policy.documents import (
     RequestReading,
     RequestsFrom,
 )
-from reconciler.providers.live_platforms import Check, State
+from reconciler.providers.findings import Check, State
 from tests.policies import node_group
 from tests.policies import policy as rules
 

@@ -9,12 +9,14 @@ import pytest
 from reconciler.cluster.workloads.workload import Controller
 from reconciler.cluster.world import PolicyClaim, World
 from reconciler.control import preflight
-from reconciler.control.preflight import Preflight, RunMode
+from reconciler.control.needed_rights import RunMode
+from reconciler.control.preflight import Preflight
 from reconciler.decisions.memory import Memory
 from reconciler.kube.connection.api import ApiError
 from reconciler.kube.watching.collection import Served, cluster_api
 from reconciler.policy.documents import DefaultConstraint, PolicySet, SchedulerRules
-from reconciler.providers.live_platforms import Check, LivePlatform, State
+from reconciler.providers.findings import Check, State
+from reconciler.providers.live_platforms import LivePlatform
 from tests.builders import ClusterBuilder, node_group, policy
 
 NOW = 1_800_000_000  # 2027-01-15T08:00:00Z

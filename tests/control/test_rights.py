@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from reconciler.control.preflight import Right, RunMode, missing, needed
+from reconciler.control.needed_rights import Right, RunMode, missing, needed
 from reconciler.kube.watching.collection import DEVICES, WORKLOAD, cluster_api
 
 CAPI = "cluster.x-k8s.io"

@@ -5,9 +5,9 @@ import msgspec
 from reconciler.cluster.target import TargetRef
 from reconciler.control.live.loop_status import loop_status
 from reconciler.control.live.plan_record import PlanRecorder, plan_in
-from reconciler.control.policy.policy_in_force import LockedState
+from reconciler.control.policy.stored_policy import LockedState
 from reconciler.control.turn.announcements import announcements
-from reconciler.control.turn.loop import ActionResult, LoopReport, ResultState
+from reconciler.control.turn.turn_report import ActionResult, LoopReport, ResultState
 from reconciler.kube.leading.events import Subject
 from reconciler.kube.leading.state import StateObject, StateUnavailableError
 from reconciler.plan.plan import Action, ActionKind, Bound, GroupLine, Ownership, OwnerState, Plan, PodLine, PodOutcome

@@ -6,10 +6,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from reconciler.control.live.telling import NewLines, result_lines
+from reconciler.control.live.turn_lines import NewLines, result_lines
 from reconciler.control.log import LogLevel
-from reconciler.control.simulated_run import Turn, run_document, run_turn
-from reconciler.control.turn.loop import ActionResult, LoopReport, ResultState
+from reconciler.control.simulated_run import Turn
+from reconciler.control.simulated_run_document import run_document, run_turn
+from reconciler.control.turn.turn_report import ActionResult, LoopReport, ResultState
 from reconciler.plan.plan import Action, ActionKind, Bound, Plan
 from reconciler.plan.reason import Reason
 from reconciler.plan.replay import RunTotals

@@ -10,7 +10,9 @@ from reconciler.cluster.snapshots.intake import Intake, assemble
 from reconciler.cluster.snapshots.manifest import Manifest
 from reconciler.cluster.world import World
 from reconciler.control.live.live_port import LivePort
-from reconciler.control.turn.loop import ControlLoop, InMemoryStore, LoopReport
+from reconciler.control.turn.loop import ControlLoop
+from reconciler.control.turn.memory_store import InMemoryStore
+from reconciler.control.turn.turn_report import LoopReport
 from reconciler.kube.drain import DrainStep, SeenNode
 from reconciler.platforms.crusoe.kinds import NODE_POOL
 from reconciler.platforms.crusoe.writing.polling import CrusoePoll

@@ -2,7 +2,7 @@
 
 import random
 
-from reconciler.control.turn.loop import LoopReport
+from reconciler.control.turn.turn_report import LoopReport
 from reconciler.plan.plan import OwnerState
 from tests.crusoe.loops import HEAD, Loop, group_text, pending
 from tests.crusoe.service.routes import Refused

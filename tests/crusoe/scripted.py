@@ -5,7 +5,7 @@ from typing import Any
 
 from reconciler.platforms.crusoe.writing.account import Account
 from reconciler.platforms.crusoe.writing.calls import CrusoeError
-from reconciler.platforms.crusoe.writing.client import Credentials
+from reconciler.platforms.crusoe.writing.credentials import Credentials
 from tests.crusoe.documents import CLUSTER, PROJECT, Object
 
 P = f"/projects/{PROJECT}"

@@ -15,17 +15,9 @@ from urllib3 import HTTPResponse
 
 from reconciler.platforms.crusoe.writing.account import Account
 from reconciler.platforms.crusoe.writing.calls import CrusoeError
-from reconciler.platforms.crusoe.writing.client import (
-    Credentials,
-    CredentialsError,
-    HttpCrusoe,
-    _decoded,
-    _error,
-    canonical,
-    configured,
-    read_credentials,
-    signed,
-)
+from reconciler.platforms.crusoe.writing.client import HttpCrusoe, _decoded, _error
+from reconciler.platforms.crusoe.writing.credentials import Credentials, CredentialsError, configured, read_credentials
+from reconciler.platforms.crusoe.writing.request_signature import canonical, signed
 from tests.crusoe.documents import PROJECT
 from tests.crusoe.service.server import ACCESS_KEY, LOST, SECRET, Service
 

@@ -4,9 +4,10 @@ import pytest
 
 from reconciler.platforms.crusoe.writing.account import Account
 from reconciler.platforms.crusoe.writing.checking import checks
-from reconciler.platforms.crusoe.writing.client import Credentials, HttpCrusoe, read_credentials
+from reconciler.platforms.crusoe.writing.client import HttpCrusoe
+from reconciler.platforms.crusoe.writing.credentials import Credentials, read_credentials
 from reconciler.policy.documents import PolicySet
-from reconciler.providers.live_platforms import Check, State
+from reconciler.providers.findings import Check, State
 from tests.aws.policies import policy_set
 from tests.crusoe.documents import TYPE
 from tests.crusoe.loops import HEAD, group_text

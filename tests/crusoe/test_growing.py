@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from reconciler.kube.leading.lease import NotLeaderError
-from reconciler.platforms.crusoe.writing.calls import CrusoeError, failed, unread
+from reconciler.platforms.crusoe.writing.calls import CrusoeError
+from reconciler.platforms.crusoe.writing.write_answer import failed, unread
 from reconciler.providers.contract import WriteCode, WriteResult
 from tests.crusoe.service.server import LOST, Service
 from tests.crusoe.writes import Writer, ids, ref

@@ -14,8 +14,9 @@ from reconciler.control.capture import Capture
 from reconciler.decisions.decide import decide
 from reconciler.decisions.memory import Memory
 from reconciler.platforms.crusoe.live import LIVE
-from reconciler.platforms.crusoe.writing.polling import CrusoePoll, ask_once
-from reconciler.providers.answer import CloudAnswer, CloudError, CloudQuestion
+from reconciler.platforms.crusoe.writing.asked_once import ask_once
+from reconciler.platforms.crusoe.writing.polling import CrusoePoll
+from reconciler.providers.cloud_answers import CloudAnswer, CloudError, CloudQuestion
 from tests.aws.policies import policy_set
 from tests.crusoe.loops import HEAD, KINDS, group_text, node_of, pending, running
 from tests.crusoe.service.server import Service

@@ -3,12 +3,12 @@
 import pytest
 
 from reconciler.platforms.crusoe.live import LIVE
-from reconciler.platforms.crusoe.writing import polling
+from reconciler.platforms.crusoe.writing import asked_once
 from reconciler.platforms.crusoe.writing.asking import Known
 from reconciler.platforms.crusoe.writing.calls import CrusoeError
 from reconciler.platforms.crusoe.writing.notes import InMemoryKeeper, Intent, Notes, UnnotedError
 from reconciler.platforms.crusoe.writing.polling import CrusoePoll, named
-from reconciler.providers.answer import CloudAnswer, CloudQuestion
+from reconciler.providers.cloud_answers import CloudAnswer, CloudQuestion
 from tests.aws.policies import policy_set
 from tests.crusoe.documents import CLUSTER, TYPE, Object, instance, machine_id, pool
 from tests.crusoe.loops import HEAD, group_text
@@ -319,10 +319,10 @@ def test_pools_whose_machines_are_not_listed() -> None:
     del bare["instance_ids"]
     account = Scripted({"/nodepools": {"items": [bare]}}).account
     question = CloudQuestion(own=True, provider_ids=(f"crusoe://{A}", "crusoe://other"))
-    assert polling.ask_once(account, question).documents == ()
+    assert asked_once.ask_once(account, question).documents == ()
     account = Scripted({"/nodepools": {"items": [bare, pool("b", 2, (B, A))]}}).account
-    assert polling.ask_once(account, question).documents != ()
-    assert polling.ask_once(Scripted().account, question) == CloudAnswer()
+    assert asked_once.ask_once(account, question).documents != ()
+    assert asked_once.ask_once(Scripted().account, question) == CloudAnswer()
 
 
 def test_credentials_alone_ask_nothing() -> None:

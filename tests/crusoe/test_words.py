@@ -9,7 +9,7 @@ from reconciler.cluster.world import World
 from reconciler.decisions.ownership.owner import Terms, judge
 from reconciler.plan.plan import OwnerState
 from reconciler.platforms.crusoe.facts import wire
-from reconciler.platforms.crusoe.facts.wire import shown, words_of_instance, words_of_pool
+from reconciler.platforms.crusoe.facts.shown import shown, words_of_instance, words_of_pool
 from tests.cluster.objects import node
 from tests.crusoe.documents import CLUSTER, LOCATION, TYPE, Object, cluster, facts, files, instance, machine_id, pool, world
 from tests.crusoe.test_facts import crusoe_node, operation, sized_node

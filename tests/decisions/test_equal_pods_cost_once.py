@@ -13,6 +13,7 @@ from reconciler.cluster.nodes.node import HOSTNAME_LABEL, ZONE_LABEL
 from reconciler.cluster.pods.pod import AffinityTerm, SpreadConstraint
 from reconciler.decisions.decide import decide
 from reconciler.decisions.draft import Draft
+from reconciler.decisions.groups import new_node
 from reconciler.decisions.growth import options, stages
 from reconciler.decisions.growth.cost import rearrange
 from reconciler.decisions.memory import Memory
@@ -108,6 +109,8 @@ def test_equal_nodes_are_looked_at_once(nodes: int) -> None:
     calls = calls_of(_half_used(nodes, 10))
     assert calls[_code(candidates._look_at)] == 1
     assert calls[_code(load.NodeLoads._plain_sum)] == 1
+    # What the template states is compared with a node of each shape, then with all shapes.
+    assert calls[_code(new_node.least_of)] == 2
 
 
 def _pending(pods: int) -> Deciding:
@@ -252,4 +255,5 @@ def test_no_node_is_tried_that_the_rules_of_its_zone_keep_empty() -> None:
 
     calls = calls_of(run)
     upcoming, bought = 3, 9
-    assert calls[_code(Draft.open)] == calls[_code(options._option)] + upcoming + bought
+    assert calls[_code(Draft.open)] == upcoming + bought
+    assert not calls[_code(options._option)]

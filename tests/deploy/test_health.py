@@ -7,13 +7,13 @@ import pytest
 import yaml
 from lupa import LuaRuntime
 
-from reconciler.control.policy.custom_status import of_awaiting, of_group, of_invalid, of_policy
+from reconciler.control.policy.plan_conditions import of_awaiting, of_group, of_invalid, of_policy
 from reconciler.gitops.git.fault import Fault, FaultCode
 from reconciler.kube.custom.status import Condition
 from reconciler.plan.plan import GroupLine, Ownership, OwnerState
 from reconciler.policy.fields import document_kinds
-from reconciler.policy.problems.findings import Problem
-from reconciler.policy.yaml_nodes import Place
+from reconciler.policy.place import Place
+from reconciler.policy.problems.problem import Problem
 from reconciler.rendering.schemas.crd import status_schema
 from tests.deploy.rendered import DEPLOY, kustomized
 

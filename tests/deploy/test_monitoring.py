@@ -16,9 +16,9 @@ from reconciler.control.pages.fleet_pages import ShownLoop, fleet_routes
 from reconciler.control.pages.metrics import exposition
 from reconciler.control.pages.route import Request
 from reconciler.control.turn.figures import Figures
-from reconciler.control.turn.loop import ActionResult, LoopReport, ResultState
-from reconciler.policy.problems.findings import Problem
-from reconciler.policy.yaml_nodes import Place
+from reconciler.control.turn.turn_report import ActionResult, LoopReport, ResultState
+from reconciler.policy.place import Place
+from reconciler.policy.problems.problem import Problem
 from reconciler.rendering.documents.fleet.status import ClusterStatus, FleetStatusDocument, fleet_status
 from tests.control.pages.test_metrics import PLAN, resize
 from tests.deploy.rendered import DEPLOY

@@ -9,7 +9,7 @@ import pytest
 
 from reconciler.cli.main import cli, main
 from reconciler.cli.outputs.failure import guarded
-from reconciler.kube.connection.token_judge import may
+from reconciler.kube.connection.token_review import may
 from reconciler.kube.connection.transport import connect
 from tests.deploy.installed import NAMESPACE, Installed
 from tests.deploy.rendered import VALUES, Object, chart, helm_template, of_kind, with_component

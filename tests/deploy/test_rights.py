@@ -10,7 +10,7 @@ from itertools import product
 
 import pytest
 
-from reconciler.kube.connection.token_judge import may
+from reconciler.kube.connection.token_review import may
 from reconciler.kube.connection.transport import KubernetesApi, connect
 from tests.deploy.installed import ACCOUNT, ACCOUNT_GROUPS, NAMESPACE, Installed
 from tests.testbed.cluster_documents import namespace

@@ -14,9 +14,9 @@ import pytest
 import yaml
 
 from reconciler.cluster.workloads.autoscaler import NAME
-from reconciler.control.preflight import RunMode, needed
+from reconciler.control.needed_rights import RunMode, needed
 from reconciler.kube.connection.secret_kubeconfig import read_secret
-from reconciler.kube.connection.token_judge import may
+from reconciler.kube.connection.token_review import may
 from reconciler.kube.connection.transport import DEFAULT_TIMEOUT_SECONDS, KubernetesApi, connect
 from reconciler.kube.connection.workload_connection import WorkloadConnection
 from reconciler.kube.leading.rival import STATUS

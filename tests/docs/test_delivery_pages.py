@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 import yaml
 
-from reconciler.control.pages.pages import _awaited
-from reconciler.control.policy.custom_status import of_awaiting, of_group, of_invalid, of_policy
+from reconciler.control.pages.waiting_pages import awaited_body
+from reconciler.control.policy.plan_conditions import of_awaiting, of_group, of_invalid, of_policy
 from reconciler.gitops.git.fault import Fault, FaultCode
 from reconciler.kube.custom.status import Condition
 from reconciler.plan.plan import GroupLine, Ownership, OwnerState
 from reconciler.plan.reason import Reason
-from reconciler.policy.problems.findings import Problem
-from reconciler.policy.yaml_nodes import Place
+from reconciler.policy.place import Place
+from reconciler.policy.problems.problem import Problem
 from tests.deploy.rendered import DEPLOY
 from tests.deploy.test_health import cel, flux_checks, health, resource
 from tests.docs.test_documents import ROOT
@@ -154,7 +154,7 @@ def test_answers_metrics_and_alerts_are_there(tool: str) -> None:
     """As the code and the rules name them."""
     text = _text(tool)
     answer = re.findall(r"`(ok: [^`]*)`", text)
-    assert answer == [_awaited("").decode().strip().removesuffix(":")]
+    assert answer == [awaited_body("").decode().strip().removesuffix(":")]
     known = (ROOT / "docs/reference/metrics.md").read_text(encoding="utf-8")
     metrics = set(re.findall(r"`(reconciler_\w+)`", text))
     assert metrics == {"reconciler_policy_awaited", "reconciler_policy_stalled"}

@@ -12,10 +12,11 @@ from reconciler.cli.processes.preview_telling import PreviewTelling
 from reconciler.control.log import Log
 from reconciler.control.previewer import Done, Forks, Line, Previewer, Settings
 from reconciler.gitops.git.cache import Bounds, GitCache
-from reconciler.gitops.git.remote import PROTOCOLS, Access, checked_remote
+from reconciler.gitops.git.remote import PROTOCOLS, checked_remote
+from reconciler.gitops.git.remote_access import Access
 from reconciler.gitops.pull_requests.github import GitHubRepository
 from reconciler.gitops.pull_requests.gitlab import GitLabProject
-from reconciler.gitops.pull_requests.pull_request import RequestHost
+from reconciler.gitops.pull_requests.open_requests import RequestHost
 from tests.gitops.hosts import TOKEN, Host, github_host, gitlab_host
 from tests.gitops.repositories import GitRepo, group
 from tests.gitops.servers import http_host

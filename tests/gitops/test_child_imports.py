@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from reconciler.gitops.bounded_child import OUT_OF_MEMORY
+from reconciler.gitops.child_answer import OUT_OF_MEMORY
 
 _MOST_KIB = 400 * 1024
 _PEAK = "next(int(line.split()[1]) for line in open('/proc/self/status') if line.startswith('VmPeak'))"
@@ -40,7 +40,7 @@ def test_only_what_found_no_memory_is_out_of_memory(kind: str, text: str, code: 
     """A broken installation ends with its traceback, which the parent passes on, and is never taken for a costly tree."""
     program = (
         "import pickle, sys\n"
-        "from reconciler.gitops.bounded_child import answer\n"
+        "from reconciler.gitops.child_answer import answer\n"
         "def make(task):\n"
         f"    raise {kind}(task)\n"
         "sys.exit(answer(['60', str(1 << 33), '1000'], make))\n"

@@ -11,7 +11,8 @@ from reconciler.cli.main import cli
 from reconciler.cli.outputs.failure import guarded
 from reconciler.cli.processes import fleet_preview
 from reconciler.cluster.world import World
-from reconciler.gitops.git.remote import PROTOCOLS, Access, checked_remote
+from reconciler.gitops.git.remote import PROTOCOLS, checked_remote
+from reconciler.gitops.git.remote_access import Access
 from reconciler.gitops.snapshots.publish import SnapshotBranch
 from tests.gitops.repositories import BASE, GitRepo, write_cluster
 from tests.gitops.servers import http_host

@@ -5,7 +5,7 @@ import pytest
 
 from reconciler.decisions.decide import decide
 from reconciler.decisions.memory import Memory
-from reconciler.plan.comparison import Impact, losing_data
+from reconciler.plan.impact import Impact, losing_data
 from reconciler.plan.plan import GroupLine, NodeLine, NodeState, Ownership, OwnerState
 from reconciler.policy.documents import Budget, PolicySet, ScaleDown
 from reconciler.rendering.documents.preview.node_differences import node_differences

@@ -6,7 +6,8 @@ from typing import Any
 
 from reconciler.kube.watching.collection import Collection
 from reconciler.kube.watching.object_store import ObjectStore
-from reconciler.kube.watching.reflector import Phase, Reflector
+from reconciler.kube.watching.reflector import Reflector
+from reconciler.kube.watching.stream_state import Phase
 from tests.kube.objects import node
 from tests.kube.scripted import ManualPace, ScriptedApi
 

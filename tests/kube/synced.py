@@ -7,7 +7,7 @@ import msgspec
 
 from reconciler.control.policy.custom_resources import CustomResourcePolicy
 from reconciler.control.policy.custom_status import CustomStatus
-from reconciler.control.turn.loop import ActionResult, LoopReport
+from reconciler.control.turn.turn_report import ActionResult, LoopReport
 from reconciler.gitops.git.fault import FaultCode
 from reconciler.gitops.sources.last_good import LastGoodStore, MemoryLastGoodStore
 from reconciler.gitops.sources.standing import SourceEvent

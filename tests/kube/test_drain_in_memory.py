@@ -8,7 +8,8 @@ import pytest
 
 from reconciler.cluster.wire.node import NodeTaint
 from reconciler.kube.connection.api import ApiError, Cause, UnreachableError
-from reconciler.kube.drain import DrainMark, NodeDrain, checked_owner, mark_of, read_mark
+from reconciler.kube.drain import NodeDrain
+from reconciler.kube.drain_mark import DrainMark, checked_owner, mark_of, read_mark
 from tests.kube import test_drain
 from tests.kube.api_server import FakeApiServer, asked
 from tests.kube.emptied_node import EmptiedNode

@@ -10,19 +10,23 @@ import msgspec
 
 from reconciler.cluster.target import TargetRef
 from reconciler.control.live.live_memory_store import LiveMemoryStore
-from reconciler.control.live.live_port import LivePort, LiveProviders
+from reconciler.control.live.live_port import LivePort
+from reconciler.control.live.live_providers import LiveProviders
 from reconciler.control.live.other_policies import OtherPolicies
-from reconciler.control.policy.policy_in_force import LockedState
-from reconciler.control.turn.loop import ControlLoop, InMemoryStore, LoopReport, MemoryStore, ResultState
+from reconciler.control.policy.stored_policy import LockedState
+from reconciler.control.turn.loop import ControlLoop
+from reconciler.control.turn.memory_store import InMemoryStore, MemoryStore
+from reconciler.control.turn.turn_report import LoopReport, ResultState
 from reconciler.decisions.groups.effective_groups import platform_chooses
 from reconciler.decisions.ownership.owner import POLICY_MARK
 from reconciler.kube.connection.transport import connect
 from reconciler.kube.drain import NodeDrain
+from reconciler.kube.leading.ended_policies import EndedPolicies
 from reconciler.kube.leading.lease import LeaderLease
-from reconciler.kube.leading.state import EndedPolicies, StateObject
+from reconciler.kube.leading.state import StateObject
 from reconciler.kube.watching.collection import Served, cluster_api
 from reconciler.kube.watching.live_world import LiveWorld
-from reconciler.kube.watching.reflector import RealPace
+from reconciler.kube.watching.watch_pace import RealPace
 from reconciler.plan.plan import GroupLine
 from reconciler.policy.documents import Budget, Mode, NodeGroup, NodeGroupPolicy, PolicySet
 from reconciler.policy.pace import Pace

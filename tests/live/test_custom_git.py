@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.control.policy.policy_in_force import LockedState, StateLastGoodStore
 from reconciler.control.policy.policy_source import FollowedPolicy
+from reconciler.control.policy.stored_policy import LockedState, StateLastGoodStore
 from reconciler.gitops.git.cache import Bounds
 from reconciler.gitops.git.fault import FaultCode
-from reconciler.gitops.git.remote import PROTOCOLS, Access, checked_remote
+from reconciler.gitops.git.remote import PROTOCOLS, checked_remote
+from reconciler.gitops.git.remote_access import Access
 from reconciler.gitops.sources.git_source import GitAddress, GitSource
 from reconciler.kube.leading.state import StateObject
 from tests.gitops.repositories import GitRepo

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from reconciler.control.turn.loop import LoopReport
-from reconciler.kube.watching.reflector import Phase, StreamState
+from reconciler.control.turn.turn_report import LoopReport
+from reconciler.kube.watching.stream_state import Phase, StreamState
 from reconciler.plan.plan import NodeState
 from reconciler.policy.documents import GroupFields, ScaleDown
 from tests.live.demand import deployment, own_nodes

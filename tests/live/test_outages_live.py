@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from reconciler.control.turn.loop import LoopReport
+from reconciler.control.turn.turn_report import LoopReport
 from reconciler.plan.plan import NodeState
 from reconciler.policy.documents import GroupFields, ScaleDown
 from reconciler.providers.contract import RemovalState

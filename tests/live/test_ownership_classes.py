@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import pytest
 
-from reconciler.control.turn.loop import ResultState
+from reconciler.control.turn.turn_report import ResultState
 from reconciler.plan.plan import GroupLine, OwnerState
 from reconciler.policy.documents import NodeGroup
 from tests.live.own_loop import TESTBED, OwnLoop, done, group

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from reconciler.control.turn.loop import LoopReport
+from reconciler.control.turn.turn_report import LoopReport
 from reconciler.policy.documents import GroupFields, ScaleDown
 from reconciler.providers.contract import RemovalProgress, RemovalState
 from tests.live.demand import HealthWatcher, budget, deployment, own_nodes, until_running

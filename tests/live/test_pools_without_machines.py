@@ -2,7 +2,7 @@
 
 import msgspec
 
-from reconciler.control.turn.loop import LoopReport
+from reconciler.control.turn.turn_report import LoopReport
 from reconciler.policy.documents import GroupFields, NodeGroup, ScaleDown, WithoutMachines
 from tests.live.own_loop import OwnLoop, group
 from tests.providers.machine_pool import machine_pool

@@ -1,6 +1,6 @@
 """The live loop while nothing happens on most of what it follows, on a control plane that says nothing of its own accord."""
 
-from reconciler.control.turn.loop import LoopReport
+from reconciler.control.turn.turn_report import LoopReport
 from tests.live.demand import own_nodes
 from tests.live.own_loop import OwnLoop, group
 from tests.testbed.control_plane import ControlPlane

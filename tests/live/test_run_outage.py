@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.control.turn.loop import ResultState
+from reconciler.control.turn.turn_report import ResultState
 from reconciler.kube.connection.transport import KubernetesApi
 from reconciler.policy.documents import GroupFields, ScaleDown
 from reconciler.providers.contract import RemovalState

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.kube.connection.token_judge import Refusal, refusal
+from reconciler.kube.connection.token_review import Refusal, refusal
 from reconciler.kube.connection.transport import connect
 from tests.live import rights
 from tests.live.reconciler_process import Reconciler, policy_text, user

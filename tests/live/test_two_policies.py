@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from reconciler.control.turn.loop import LoopReport
+from reconciler.control.turn.turn_report import LoopReport
 from reconciler.plan.plan import OwnerState
 from reconciler.policy.documents import NodeGroup
 from tests.live.own_loop import OwnLoop, done, group

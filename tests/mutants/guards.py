@@ -63,14 +63,14 @@ GUARDS: tuple[Guard, ...] = (
     ),
     Guard(
         name="the platform hears of marks before it is asked for fewer machines",
-        file="reconciler/providers/machines/marks.py",
+        file="reconciler/providers/machines/platform_hearing.py",
         before="time.sleep(self._heard_seconds)",
         after="pass",
         tests=_TABLE,
     ),
     Guard(
         name="replicas wait while the platform's controllers reconnect",
-        file="reconciler/providers/machines/marks.py",
+        file="reconciler/providers/machines/platform_hearing.py",
         before="if self._reconnecting_seconds() <= 0:",
         after="if True:",
         tests=_TABLE,
@@ -112,14 +112,14 @@ GUARDS: tuple[Guard, ...] = (
     ),
     Guard(
         name="a node that is being deleted",
-        file="reconciler/control/turn/loop.py",
+        file="reconciler/control/turn/revalidation.py",
         before="if fresh.nodes[now].deleting:",
         after="if False:",
         tests=_JUDGED_AGAIN,
     ),
     Guard(
         name="a pod that came",
-        file="reconciler/control/turn/loop.py",
+        file="reconciler/control/turn/revalidation.py",
         before='if new else ""',
         after='if False else ""',
         tests=_JUDGED_AGAIN,
@@ -203,7 +203,7 @@ GUARDS: tuple[Guard, ...] = (
     ),
     Guard(
         name="a signer's primary key may be named",
-        file="reconciler/gitops/git/signature.py",
+        file="reconciler/gitops/git/signer_name.py",
         before="for one in (key, primary) if",
         after="for one in (key,) if",
         tests=("tests/gitops/git/test_signature.py::test_gpg_signature_of_a_subkey",),
@@ -252,7 +252,7 @@ GUARDS: tuple[Guard, ...] = (
     ),
     Guard(
         name="no running machine goes with those that are cancelled",
-        file="reconciler/providers/machines/provider.py",
+        file="reconciler/providers/machines/cancellation.py",
         before="if beside <= replicas:",
         after="if True:",
         tests=_MACHINES,

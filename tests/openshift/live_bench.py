@@ -9,10 +9,12 @@ from typing import Any
 from reconciler.cluster.snapshots.snapshot import read_snapshot
 from reconciler.cluster.target import TargetFacts, TargetRef
 from reconciler.cluster.world import World
-from reconciler.control.live.live_port import LivePort, LiveProviders
+from reconciler.control.live.live_port import LivePort
+from reconciler.control.live.live_providers import LiveProviders
 from reconciler.kube.connection.api import Api
 from reconciler.kube.connection.transport import connect
-from reconciler.kube.drain import DELETING_TAINT, NodeDrain
+from reconciler.kube.drain import NodeDrain
+from reconciler.kube.drain_mark import DELETING_TAINT
 from reconciler.kube.watching.collection import Served
 from reconciler.plan.plan import Bound
 from reconciler.platforms.openshift.kinds import MACHINE_SET

@@ -6,7 +6,7 @@ from reconciler.kube.watching.collection import Served
 from reconciler.plan.plan import Bound
 from reconciler.platforms.openshift.facts.machineset import reference
 from reconciler.platforms.openshift.writing.dialect import MachineApiDialect
-from reconciler.providers.machines.marks import PlatformHearing
+from reconciler.providers.machines.platform_hearing import PlatformHearing
 from reconciler.providers.machines.provider import MachineProvider
 from reconciler.providers.machines.targets import MachineTargets
 from reconciler.providers.ownership_guard import judged_now

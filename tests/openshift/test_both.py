@@ -5,7 +5,7 @@ import json
 import pytest
 
 from reconciler.cluster.snapshots.snapshot import read_snapshot
-from reconciler.control.preflight import RunMode, needed
+from reconciler.control.needed_rights import RunMode, needed
 from reconciler.decisions.decide import decide
 from reconciler.decisions.groups.effective_groups import claimed_targets
 from reconciler.decisions.memory import Memory

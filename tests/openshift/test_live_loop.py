@@ -8,7 +8,7 @@ import pytest
 
 from reconciler.cluster.snapshots.redaction import Pseudonyms
 from reconciler.control.capture import Clusters, capture
-from reconciler.control.turn.loop import LoopReport
+from reconciler.control.turn.turn_report import LoopReport
 from reconciler.kube.connection.api import Api, ContentType
 from reconciler.kube.connection.transport import connect
 from reconciler.kube.watching.live_world import LiveWorld

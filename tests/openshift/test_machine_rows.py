@@ -8,9 +8,9 @@ import pytest
 from reconciler.cluster.target import Machine
 from reconciler.kube.connection.api import ApiError
 from reconciler.kube.watching.collection import Served
-from reconciler.platforms.openshift.facts.machineset import failed_beside
+from reconciler.platforms.openshift.facts.kept_nodes import failed_beside
 from reconciler.platforms.openshift.writing.dialect import MachineApiDialect
-from reconciler.providers.machines.targets import MachineReading
+from reconciler.providers.machines.dialect import MachineReading
 from tests.openshift.objects import GROUP, NAMESPACE, Object, machine, machine_set, world
 from tests.openshift.server import TARGET
 

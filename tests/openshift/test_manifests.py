@@ -7,7 +7,7 @@ import pytest
 from reconciler.cluster.world import World
 from reconciler.decisions.ownership.handover import drop_warnings
 from reconciler.policy.manifests.declared_sizes import manifest_problems
-from reconciler.policy.manifests.manifest_object import dropped_sizes
+from reconciler.policy.manifests.dropped_sizes import dropped_sizes
 from reconciler.policy.tree import read_tree
 from tests.openshift.objects import GROUP, NAMESPACE, Object, machine_set, owners, world
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from reconciler.plan.approvals import Approval, Occasion, judge_removals, read_approvals
+from reconciler.plan.approvals.plan_approvals import Approval, Occasion, judge_removals, read_approvals
 
 DIGEST, OTHER, PLAN = "sha256:" + "a" * 64, "sha256:" + "b" * 64, "sha256:" + "c" * 64
 THIS = Occasion(policy_digest=DIGEST, plan_digest=PLAN, cluster="prod")

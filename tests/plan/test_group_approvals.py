@@ -2,7 +2,7 @@
 
 import pytest
 
-from reconciler.plan.approvals import GROUP_TRAILER, group_trailer, read_group_approvals
+from reconciler.plan.approvals.group_approvals import GROUP_TRAILER, group_trailer, read_group_approvals
 from reconciler.policy.pace import GroupApproval
 
 DIGEST = "sha256:" + "a" * 64

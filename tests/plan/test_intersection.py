@@ -16,7 +16,7 @@ from reconciler.plan.plan import (
     Plan,
 )
 from reconciler.plan.reason import Reason
-from reconciler.plan.saved import Intersection, intersection
+from reconciler.plan.saved_intersection import Intersection, intersection
 
 POLICY = "sha256:" + "a" * 64
 OTHER_POLICY = "sha256:" + "b" * 64

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from reconciler.policy.documents import NodeGroupPolicy
-from reconciler.policy.tree import PolicyTree, read_tree, read_trees
+from reconciler.policy.policy_tree import PolicyTree
+from reconciler.policy.tree import read_tree, read_trees
 from reconciler.values.cluster_identity import ClusterIdentity
 from tests.policy.texts import NOW
 

@@ -15,10 +15,10 @@ import pytest
 from reconciler.decisions.decide import DEFAULT_WORK_BUDGET
 from reconciler.gitops.preview import compare
 from reconciler.plan.preview import PreviewSide
+from reconciler.policy.changes.loosening import Loosened, loosened
 from reconciler.policy.documents import PolicySet
 from reconciler.policy.field import Field, Kind, Loosens, words_from_tightest
 from reconciler.policy.fields import document_kind
-from reconciler.policy.loosening import Loosened, loosened
 from reconciler.policy.tree import read_tree
 from reconciler.rendering.documents.preview.consequences.all import consequences
 from reconciler.values.duration import parse_duration

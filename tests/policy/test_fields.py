@@ -13,7 +13,7 @@ from reconciler.policy import documents
 from reconciler.policy.documents.group_fields import GROUP_FIELDS
 from reconciler.policy.field import MAPS, Field, Kind, Written
 from reconciler.policy.fields import document_kind, document_kinds, walk
-from reconciler.policy.levels import attributes_of, group_value
+from reconciler.policy.group_value import attributes_of, group_value
 from reconciler.policy.problems.findings import Findings, Source
 from reconciler.policy.reading.document import Reading
 from reconciler.policy.reading.yaml_text import compose_documents

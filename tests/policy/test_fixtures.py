@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from reconciler.policy.problems.findings import CLUSTER_CODES, OBJECT_CODES, PROBLEM_CODES, TREE_CODES, Findings
+from reconciler.policy.problems.findings import Findings
+from reconciler.policy.problems.problem_codes import CLUSTER_CODES, OBJECT_CODES, PROBLEM_CODES, TREE_CODES
 from reconciler.policy.reading.yaml_text import compose_documents, read_source
 from reconciler.policy.tree import read_tree
 from reconciler.rendering.printers.problem_lines import render_text, summary_line

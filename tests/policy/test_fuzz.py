@@ -13,8 +13,10 @@ import jsonschema
 import pytest
 import yaml
 
-from reconciler.policy.problems.findings import PROBLEM_CODES, Source
-from reconciler.policy.tree import PolicyTree, read_tree
+from reconciler.policy.policy_tree import PolicyTree
+from reconciler.policy.problems.findings import Source
+from reconciler.policy.problems.problem_codes import PROBLEM_CODES
+from reconciler.policy.tree import read_tree
 from reconciler.rendering.documents.problems import problem_report
 from reconciler.rendering.printers.annotations import render_github
 from reconciler.rendering.printers.json_text import json_text

@@ -1,8 +1,8 @@
 """The lines of files in which two policies differ."""
 
-from reconciler.policy.comparison import PolicyChange
-from reconciler.policy.hunks import hunks_of
-from reconciler.policy.yaml_nodes import Place
+from reconciler.policy.changes.comparison import PolicyChange
+from reconciler.policy.changes.hunks import hunks_of
+from reconciler.policy.place import Place
 from reconciler.rendering.documents.blocks import Code, Items
 from reconciler.rendering.documents.preview.policy_hunks import shown_hunks
 from reconciler.rendering.words.fold import EVERYTHING, Fold

@@ -2,9 +2,9 @@
 
 import pytest
 
+from reconciler.policy.changes.loosening import Loosened, directions, loosened
 from reconciler.policy.documents import GroupFields, PolicySet
 from reconciler.policy.fields import Field, document_kind
-from reconciler.policy.loosening import Loosened, directions, loosened
 from reconciler.policy.tree import read_tree
 from tests.policy.texts import NOW
 

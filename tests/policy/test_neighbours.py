@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from reconciler.policy.neighbours import InForce, UnreadFile
+from reconciler.policy.policy_tree import PolicyTree
 from reconciler.policy.reading.yaml_text import MAX_FILE_BYTES
-from reconciler.policy.tree import PolicyTree, read_tree
+from reconciler.policy.tree import read_tree
 from tests.policy.texts import NOW, POLICY, codes, group
 
 GROUP = group("a", "  hold: {reason: recovering}\n")

@@ -15,12 +15,13 @@ import pytest
 
 from reconciler.decisions.groups.effective_groups import effective_groups
 from reconciler.decisions.groups.group import EffectiveGroup
+from reconciler.policy.changes.reached_groups import reached_groups
 from reconciler.policy.checks.levels import effective, levels_of
-from reconciler.policy.comparison import reached_groups
 from reconciler.policy.documents import NodeGroupPolicy, PolicySet
 from reconciler.policy.documents.group_fields import GROUP_FIELDS
 from reconciler.policy.field import Field, Kind
-from reconciler.policy.levels import LEVEL_FIELDS, attributes_of, group_value
+from reconciler.policy.group_value import attributes_of, group_value
+from reconciler.policy.levels import LEVEL_FIELDS
 from reconciler.policy.problems.findings import Findings
 from reconciler.policy.reading.draft import Draft
 from reconciler.policy.reading.yaml_text import compose_documents, read_source

@@ -2,7 +2,7 @@
 
 import pytest
 
-from reconciler.policy.comparison import compare_policies
+from reconciler.policy.changes.comparison import compare_policies
 from reconciler.policy.documents import PolicySet
 from reconciler.policy.tree import read_tree
 from tests.policy.texts import NOW

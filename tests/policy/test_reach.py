@@ -11,7 +11,7 @@ from reconciler.decisions.groups.group import EffectiveGroup
 from reconciler.decisions.memory import Memory
 from reconciler.decisions.view import View
 from reconciler.decisions.work import Work
-from reconciler.policy.comparison import reached_groups
+from reconciler.policy.changes.reached_groups import reached_groups
 from reconciler.policy.documents import (
     GroupFields,
     Headroom,
@@ -27,7 +27,8 @@ from reconciler.policy.documents import (
 )
 from reconciler.policy.documents.group_fields import GROUP_FIELDS
 from reconciler.policy.field import Field, Kind
-from reconciler.policy.levels import LEVEL_FIELDS, attributes_of
+from reconciler.policy.group_value import attributes_of
+from reconciler.policy.levels import LEVEL_FIELDS
 from tests.builders import NOW, ClusterBuilder, node_group, policy
 
 Draw = Callable[[random.Random], object]

@@ -22,9 +22,9 @@ from reconciler.policy.documents import (
     Toggle,
     Window,
 )
+from reconciler.policy.place import Place
 from reconciler.policy.tree import default_policy, read_tree
 from reconciler.policy.values.label_selector import Selector
-from reconciler.policy.yaml_nodes import Place
 from tests.policy.texts import NOW, POLICY, codes, group, read
 
 COMPLETE = (Path(__file__).resolve().parents[1] / "fixtures" / "policy" / "complete.yaml").read_bytes()

@@ -1,7 +1,8 @@
 """Policy texts for tests, and the instant at which they are read."""
 
-from reconciler.policy.problems.findings import Problem, Severity
-from reconciler.policy.tree import PolicyTree, read_tree
+from reconciler.policy.policy_tree import PolicyTree
+from reconciler.policy.problems.problem import Problem, Severity
+from reconciler.policy.tree import read_tree
 
 NOW = 1_795_262_400
 """2026-11-21T12:00:00Z."""

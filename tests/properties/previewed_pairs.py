@@ -8,11 +8,13 @@ import msgspec
 
 from reconciler.cluster.target import TargetRef
 from reconciler.cluster.world import World
-from reconciler.control.turn.loop import ControlLoop, InMemoryStore, ResultState
+from reconciler.control.turn.loop import ControlLoop
+from reconciler.control.turn.memory_store import InMemoryStore
+from reconciler.control.turn.turn_report import ResultState
 from reconciler.decisions.decide import DEFAULT_WORK_BUDGET, decide
 from reconciler.decisions.memory import Memory
 from reconciler.gitops.preview import compare
-from reconciler.plan.comparison import Impact
+from reconciler.plan.impact import Impact
 from reconciler.plan.plan import Action, ActionKind, GroupLine
 from reconciler.plan.preview import PreviewSide
 from reconciler.policy.documents import (

@@ -15,7 +15,7 @@ from decimal import Decimal
 
 import msgspec
 
-from reconciler.control.turn.loop import LoopReport
+from reconciler.control.turn.turn_report import LoopReport
 from reconciler.policy.documents import Backoff, Consolidation, Expander, Limit, NodeGroup, PolicySet, ScaleUp, Tier, Toggle
 from reconciler.policy.values.label_selector import Selector
 from reconciler.simulation.embedded.agenda import MachineBehaviour, Shortage

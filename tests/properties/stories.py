@@ -4,7 +4,9 @@ import random
 
 import msgspec
 
-from reconciler.control.turn.loop import ControlLoop, InMemoryStore, LoopReport
+from reconciler.control.turn.loop import ControlLoop
+from reconciler.control.turn.memory_store import InMemoryStore
+from reconciler.control.turn.turn_report import LoopReport
 from reconciler.decisions.decide import decide
 from reconciler.plan.plan import Plan
 from reconciler.plan.summary import canonical_json

@@ -6,7 +6,8 @@ from collections import Counter
 
 import pytest
 
-from reconciler.control.turn.loop import ControlLoop, InMemoryStore
+from reconciler.control.turn.loop import ControlLoop
+from reconciler.control.turn.memory_store import InMemoryStore
 from reconciler.decisions.memory import Memory
 from reconciler.plan.plan import ActionKind
 from reconciler.policy.documents import Backoff, Budget, PolicySet, ScaleDown, ScaleUp, Tier

@@ -7,7 +7,8 @@ from collections import Counter
 
 import pytest
 
-from reconciler.control.turn.loop import ControlLoop, InMemoryStore
+from reconciler.control.turn.loop import ControlLoop
+from reconciler.control.turn.memory_store import InMemoryStore
 from reconciler.decisions.memory import Memory
 from reconciler.decisions.situation.group_situation import LEAVING_TAINTS
 from reconciler.plan.plan import Action, ActionKind, NodeState, Plan, PodOutcome

@@ -7,7 +7,7 @@ import pytest
 
 from reconciler.cluster.world import World
 from reconciler.decisions.groups.effective_groups import effective_groups
-from reconciler.policy.comparison import compare_policies
+from reconciler.policy.changes.comparison import compare_policies
 from reconciler.policy.documents import (
     Consolidation,
     Counting,

@@ -6,7 +6,8 @@ from reconciler.cluster.target import TargetRef
 from reconciler.kube.connection.api import ContentType
 from reconciler.plan.plan import Bound
 from reconciler.platforms.clusterapi.kinds import MACHINE_DEPLOYMENT
-from reconciler.platforms.clusterapi.writing.provider import ClusterApiTargets, ClusterApiVersion
+from reconciler.platforms.clusterapi.writing.api_version import ClusterApiVersion
+from reconciler.platforms.clusterapi.writing.provider import ClusterApiTargets
 from reconciler.providers.ownership_guard import judged_now
 from tests.kube.api_server import FakeApiServer
 

@@ -11,15 +11,17 @@ import msgspec
 from reconciler.cluster.snapshots.snapshot import read_snapshot
 from reconciler.cluster.target import TargetFacts, TargetRef
 from reconciler.cluster.world import World
-from reconciler.control.live.live_port import LivePort, LiveProviders
+from reconciler.control.live.live_port import LivePort
+from reconciler.control.live.live_providers import LiveProviders
 from reconciler.kube.connection.api import Api, ContentType
 from reconciler.kube.connection.transport import connect
-from reconciler.kube.drain import DELETING_TAINT, NodeDrain
-from reconciler.kube.leading.state import EndedPolicies
+from reconciler.kube.drain import NodeDrain
+from reconciler.kube.drain_mark import DELETING_TAINT
+from reconciler.kube.leading.ended_policies import EndedPolicies
 from reconciler.kube.watching.collection import cluster_api
 from reconciler.plan.plan import Bound
 from reconciler.platforms.clusterapi.kinds import MACHINE_DEPLOYMENT, MACHINE_POOL, MACHINE_SET
-from reconciler.platforms.clusterapi.writing.provider import ClusterApiVersion
+from reconciler.platforms.clusterapi.writing.api_version import ClusterApiVersion
 from reconciler.policy.documents import PolicySet
 from reconciler.providers.contract import RemovalProgress, RemovalState, WriteResult
 from reconciler.providers.live_platforms import Surroundings

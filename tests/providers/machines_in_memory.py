@@ -12,9 +12,10 @@ from reconciler.decisions.ownership.owner import OUR_MANAGER
 from reconciler.kube.connection.api import Api, ApiError, ContentType
 from reconciler.plan.plan import Bound
 from reconciler.providers.contract import LeavingMachine, TargetRemoval
-from reconciler.providers.machines.marks import PlatformHearing
+from reconciler.providers.machines.dialect import MachineReading, Reading
+from reconciler.providers.machines.platform_hearing import PlatformHearing
 from reconciler.providers.machines.provider import MachineProvider
-from reconciler.providers.machines.targets import MachineReading, MachineTargets, Reading
+from reconciler.providers.machines.targets import MachineTargets
 from reconciler.providers.ownership_guard import judged_now
 
 GENERAL = TargetRef(kind="Set", namespace="prod", name="general")

@@ -13,7 +13,8 @@ from reconciler.cluster.snapshots.snapshot import read_snapshot
 from reconciler.cluster.target import TargetFacts, TargetRef
 from reconciler.cluster.world import World
 from reconciler.control.live.live_port import LivePort
-from reconciler.kube.drain import DELETING_TAINT, DrainStep, SeenNode
+from reconciler.kube.drain import DrainStep, SeenNode
+from reconciler.kube.drain_mark import DELETING_TAINT
 from reconciler.plan.plan import Bound
 from reconciler.policy.documents import PolicySet, TargetSpec
 from reconciler.providers.contract import RemovalProgress

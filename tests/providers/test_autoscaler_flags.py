@@ -10,7 +10,7 @@ from reconciler.platforms.aws.autoscaler_flags import FLAGS as AWS
 from reconciler.platforms.clusterapi.autoscaler_flags import FLAGS as CLUSTER_API
 from reconciler.platforms.crusoe.autoscaler_flags import FLAGS as CRUSOE
 from reconciler.platforms.openshift.autoscaler_flags import FLAGS as OPENSHIFT
-from reconciler.policy.platform_parts import NamedTarget, PlatformFlags, SizedTarget
+from reconciler.policy.platform.autoscaler_flags import NamedTarget, PlatformFlags, SizedTarget
 
 PLACE = "eu-central-1"
 

@@ -11,7 +11,8 @@ from reconciler.decisions.ownership.owner import OUR_MANAGER, POLICY_MARK
 from reconciler.kube.connection.api import ApiError
 from reconciler.providers.answer import failed
 from reconciler.providers.contract import LeavingMachine, RemovalProgress, RemovalState, TargetRemoval, WriteCode, WriteResult
-from reconciler.providers.ownership_guard import claim, disclaim, held_by_others
+from reconciler.providers.field_claims import claim, disclaim
+from reconciler.providers.ownership_guard import held_by_others
 from tests.providers.machines_in_memory import APPLIED, GENERAL, MachinesInMemory, entry
 
 OURS = "nodegroup-reconciler.test.g4.r5"

@@ -9,8 +9,9 @@ from reconciler.cluster.target import TargetRef
 from reconciler.kube.connection.api import Api
 from reconciler.kube.watching.collection import Served
 from reconciler.providers import live_platforms as all_
-from reconciler.providers.answer import CloudAnswer, CloudQuestion
-from reconciler.providers.live_platforms import Check, LivePlatform, State, Surroundings
+from reconciler.providers.cloud_answers import CloudAnswer, CloudQuestion
+from reconciler.providers.findings import Check, State
+from reconciler.providers.live_platforms import LivePlatform, Surroundings
 from tests.aws.documents import REGION
 from tests.aws.policies import policy_set
 

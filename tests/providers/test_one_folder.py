@@ -10,7 +10,8 @@ import pytest
 import reconciler
 from reconciler.cluster.platform_reading import readings
 from reconciler.policy.balancing import presets
-from reconciler.policy.platform_parts import platform_flags, platform_keys
+from reconciler.policy.platform.autoscaler_flags import platform_flags
+from reconciler.policy.platform.policy_keys import platform_keys
 
 ROOT = Path(reconciler.__file__).parent
 

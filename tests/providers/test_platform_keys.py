@@ -3,7 +3,7 @@
 import pytest
 
 from reconciler.policy.fields import document_kinds, walk
-from reconciler.policy.platform_parts import platform_keys
+from reconciler.policy.platform.policy_keys import platform_keys
 from reconciler.policy.tree import read_tree
 
 POLICY = "apiVersion: reconciler.dev/v1alpha1\nkind: NodeGroupPolicy\nmetadata: {name: p}\nspec: "

@@ -3,7 +3,7 @@
 import time
 
 from reconciler.kube.drain import NodeDrain
-from reconciler.kube.leading.state import EndedPolicies
+from reconciler.kube.leading.ended_policies import EndedPolicies
 from tests.providers.conftest import NewBench
 from tests.providers.live_bench import DELETING_TAINT, VERSION, LiveBench, node_of
 

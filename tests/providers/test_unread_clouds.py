@@ -11,8 +11,9 @@ from reconciler.cluster.world import World
 from reconciler.decisions.decide import decide
 from reconciler.decisions.memory import Memory
 from reconciler.kube.watching.live_world import LiveWorld
-from reconciler.kube.watching.reflector import Phase, RealPace
+from reconciler.kube.watching.stream_state import Phase
 from reconciler.kube.watching.trust import PATIENCE_SECONDS
+from reconciler.kube.watching.watch_pace import RealPace
 from reconciler.plan.plan import OwnerState, Plan
 from reconciler.platforms.aws.writing.accounts import Accounts
 from reconciler.platforms.aws.writing.calls import AwsError

@@ -9,8 +9,8 @@ from markdown_it import MarkdownIt
 
 from reconciler.plan.preview import Preview
 from reconciler.policy.manifests.size_changes import SizeChange
-from reconciler.policy.problems.findings import Problem, Severity
-from reconciler.policy.yaml_nodes import Place
+from reconciler.policy.place import Place
+from reconciler.policy.problems.problem import Problem, Severity
 from reconciler.rendering.documents.blocks import (
     FEWER,
     OTHERWISE,

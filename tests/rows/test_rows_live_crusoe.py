@@ -11,7 +11,7 @@ from reconciler.decisions.work import Work
 from reconciler.kube.leading.rival import RivalWatch
 from reconciler.plan.plan import OwnerState, Plan
 from reconciler.platforms.crusoe.writing.checking import checks
-from reconciler.providers.live_platforms import State
+from reconciler.providers.findings import State
 from tests.aws.policies import policy_set
 from tests.crusoe.live_cluster import LiveLoop, RealNodes
 from tests.crusoe.loops import HEAD, autoscaler, group_text

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from msgspec import Raw
 
-from reconciler.kube.drain import leaving_pods
+from reconciler.kube.leaving_pods import leaving_pods
 from tests.deploy.rendered import OVERLAYS, VALUES, Object, chart, deployment, of_kind, overlay
 
 NAMESPACED = ("reconciler-targets-read", "reconciler-targets-write", "reconciler-templates-read")

@@ -4,7 +4,7 @@ import signal
 from datetime import datetime
 from pathlib import Path
 
-from reconciler.control.live.live_run import Wake, WakeReason
+from reconciler.control.live.wake import Wake, WakeReason
 from tests.live.reconciler_process import Reconciler, policy_text, user
 from tests.live.run_cluster import all_bound, deployment, group, lease_holder, pods, replicas
 from tests.live.run_requests import changes

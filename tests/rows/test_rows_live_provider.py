@@ -12,9 +12,10 @@ from reconciler.cluster.world import World
 from reconciler.decisions.groups.membership import discovered
 from reconciler.kube.connection.api import ApiError
 from reconciler.plan.plan import Bound
-from reconciler.platforms.clusterapi.autoscaler_flags import discovery_of
+from reconciler.platforms.clusterapi.auto_discovery import discovery_of
 from reconciler.platforms.clusterapi.kinds import MACHINE_POOL
-from reconciler.platforms.clusterapi.writing.provider import ClusterApiProvider, ClusterApiVersion, newest, served_version
+from reconciler.platforms.clusterapi.writing.api_version import ClusterApiVersion, newest, served_version
+from reconciler.platforms.clusterapi.writing.provider import ClusterApiProvider
 from reconciler.providers.contract import WriteCode
 from tests.policies import policy
 from tests.values import machine_deployment

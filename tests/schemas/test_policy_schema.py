@@ -10,7 +10,7 @@ from jsonschema import Draft202012Validator
 from reconciler.policy.documents import API_VERSION
 from reconciler.policy.field import Field, Kind
 from reconciler.policy.fields import document_kinds, walk
-from reconciler.policy.problems.findings import Severity
+from reconciler.policy.problems.problem import Severity
 from reconciler.policy.tree import read_tree
 from reconciler.rendering.schemas.policy_schema import field_schema
 from tests.schemas.conftest import ROOT, documents

@@ -11,7 +11,8 @@ from click.testing import CliRunner
 from reconciler.cli.inputs.source import source_options
 from reconciler.cli.inputs.source_choice import read_once, source_choice
 from reconciler.control.policy.policy_source import FollowedPolicy
-from reconciler.control.turn.loop import ControlLoop, InMemoryStore
+from reconciler.control.turn.loop import ControlLoop
+from reconciler.control.turn.memory_store import InMemoryStore
 from reconciler.decisions.memory import Memory
 from reconciler.decisions.removal.under_way import recovered
 from reconciler.gitops.git.remote import PROTOCOLS, checked_remote

@@ -7,8 +7,10 @@ import msgspec
 import pytest
 
 from reconciler.kube.custom import custom_policy
-from reconciler.kube.custom.custom_object import CustomObject, CustomReader, CustomText
+from reconciler.kube.custom.custom_object import CustomObject
 from reconciler.kube.custom.custom_policy import Judged, judge
+from reconciler.kube.custom.custom_reader import CustomReader
+from reconciler.kube.custom.custom_text import CustomText
 from reconciler.policy.checks import overlap
 from reconciler.policy.documents import Mode, NodeGroup, PolicySet
 from tests.builders import NOW

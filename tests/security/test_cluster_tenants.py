@@ -11,8 +11,10 @@ from reconciler.cluster.world import World
 from reconciler.decisions.decide import decide, decide_counted
 from reconciler.decisions.memory import Memory
 from reconciler.decisions.work import Work
-from reconciler.kube.custom.custom_object import CustomObject, CustomReader, CustomText
+from reconciler.kube.custom.custom_object import CustomObject
 from reconciler.kube.custom.custom_policy import Judged, judge
+from reconciler.kube.custom.custom_reader import CustomReader
+from reconciler.kube.custom.custom_text import CustomText
 from reconciler.plan.plan import Plan, PodOutcome
 from reconciler.policy.group_namespaces import RefusedGroup
 from reconciler.policy.pace import Pace

@@ -8,8 +8,10 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from reconciler.kube.custom.custom_object import GROUPS, CustomObject, CustomReader, CustomStore, CustomText
+from reconciler.kube.custom.custom_object import GROUPS, CustomObject, CustomStore
 from reconciler.kube.custom.custom_policy import Judged, judge
+from reconciler.kube.custom.custom_reader import CustomReader
+from reconciler.kube.custom.custom_text import CustomText
 from reconciler.policy.documents import Mode, PolicySet
 from tests.builders import NOW
 from tests.control.custom_followed import Followed
@@ -111,7 +113,7 @@ def test_a_hostile_group_is_no_fault_of_the_policy(what: str) -> None:
 def test_a_defect_of_ours_stays_with_the_object_that_meets_it(where: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A reader or a check that fails for one object in a way that nobody has foreseen: that object is told, with a digest."""
     modules = {
-        "read_node_group": "reconciler.kube.custom.custom_object",
+        "read_node_group": "reconciler.kube.custom.custom_reader",
         "check_group_sizes": "reconciler.policy.checks",
         "check_times": "reconciler.policy.checks",
     }

@@ -12,9 +12,9 @@ from click.testing import CliRunner
 from reconciler.cli.commands.bounds import command
 from reconciler.cluster.target import OwnerEvidence, TargetFacts
 from reconciler.cluster.targets.owner_evidence import HOLD_END, read_hold
-from reconciler.control.turn.loop import ActionResult, LoopReport, ResultState
+from reconciler.control.turn.turn_report import ActionResult, LoopReport, ResultState
 from reconciler.decisions.ownership.owner import Terms, judge
-from reconciler.kube.connection.token_judge import may
+from reconciler.kube.connection.token_review import may
 from reconciler.kube.connection.transport import connect
 from reconciler.plan.plan import OwnerState
 from tests.deploy.attempt import OURS, Attempt, Guarded, Object, deleted, forced, json_patch, merge, replaced

@@ -7,8 +7,8 @@ import msgspec
 import pytest
 
 from reconciler.cli.inputs.cluster_files import load_world
+from reconciler.cli.processes.preview_bounds import PreviewBounds, PreviewTooDearError, bounded_tellings
 from reconciler.cli.processes.preview_child import PreviewTask
-from reconciler.cli.processes.preview_telling import PreviewBounds, PreviewTooDearError, bounded_tellings
 from reconciler.control.previewer import Done
 from reconciler.gitops.git.repository import PolicyFiles
 from reconciler.policy.documents.group_fields import MOST_NODES

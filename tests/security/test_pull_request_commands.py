@@ -15,8 +15,8 @@ from reconciler.cli.main import cli
 from reconciler.cli.outputs.failure import InputError, guarded
 from reconciler.plan.picture import Pictures
 from reconciler.plan.preview import Preview, PreviewSide, SnapshotSeen
-from reconciler.policy.problems.findings import Problem, Severity
-from reconciler.policy.yaml_nodes import Place
+from reconciler.policy.place import Place
+from reconciler.policy.problems.problem import Problem, Severity
 from reconciler.rendering.documents.preview.values import preview_values
 from reconciler.rendering.printers.html.plan import plan_html
 from reconciler.rendering.printers.html.preview import preview_html

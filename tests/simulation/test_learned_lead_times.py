@@ -4,7 +4,9 @@ from collections.abc import Iterator
 
 import msgspec
 
-from reconciler.control.turn.loop import ControlLoop, InMemoryStore, LoopReport
+from reconciler.control.turn.loop import ControlLoop
+from reconciler.control.turn.memory_store import InMemoryStore
+from reconciler.control.turn.turn_report import LoopReport
 from reconciler.decisions.memory import LeadTime, LeadTimes, Memory
 from reconciler.policy.documents import PolicySet, ScaleDown, Tier
 from reconciler.providers.simulated import SimulatedPort

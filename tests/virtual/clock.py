@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Any, Protocol
 from unittest import mock
 
-from reconciler.kube.connection import connections
+from reconciler.kube.connection import side_by_side
 
 _here = threading.local()
 _REAL = {name: getattr(time, name) for name in ("time", "monotonic", "sleep", "clock_gettime")}
@@ -59,7 +59,7 @@ class _OneAfterTheOther:
 def running(world: Time) -> Iterator[None]:
     """Inside, this thread lives in the world's time."""
     _set_defaults()
-    with mock.patch.multiple(time, **_VIRTUAL), mock.patch.object(connections, "ThreadPoolExecutor", _OneAfterTheOther):
+    with mock.patch.multiple(time, **_VIRTUAL), mock.patch.object(side_by_side, "ThreadPoolExecutor", _OneAfterTheOther):
         before, _here.world = getattr(_here, "world", None), world
         try:
             yield

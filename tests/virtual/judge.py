@@ -3,7 +3,7 @@
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from reconciler.control.turn.loop import LoopReport, ResultState
+from reconciler.control.turn.turn_report import LoopReport, ResultState
 from reconciler.plan.plan import ActionKind, OwnerState
 from tests.virtual.cluster import App, Object, drained
 

@@ -8,8 +8,9 @@ from typing import Any, Protocol
 from reconciler.cluster.target import TargetRef
 from reconciler.control.live.live_memory_store import LiveMemoryStore, remembered_targets
 from reconciler.control.live.live_port import LivePort
-from reconciler.control.policy.policy_in_force import LockedState
-from reconciler.control.turn.loop import ControlLoop, LoopReport
+from reconciler.control.policy.stored_policy import LockedState
+from reconciler.control.turn.loop import ControlLoop
+from reconciler.control.turn.turn_report import LoopReport
 from reconciler.decisions.ownership.owner import POLICY_MARK
 from reconciler.kube.connection.api import ApiError, ContentType, UnreachableError
 from reconciler.kube.drain import NodeDrain

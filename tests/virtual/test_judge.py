@@ -8,7 +8,8 @@ import pytest
 
 from reconciler.control.live.live_memory_store import LiveMemoryStore
 from reconciler.control.live.live_port import LivePort
-from reconciler.control.turn.loop import ControlLoop, LoopReport
+from reconciler.control.turn.loop import ControlLoop
+from reconciler.control.turn.turn_report import LoopReport
 from reconciler.decisions.memory import Memory
 from reconciler.decisions.situation.backoff import BackoffRule
 from reconciler.kube.drain import DrainStep, NodeDrain

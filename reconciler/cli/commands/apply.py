@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from reconciler.cli.inputs.approval import approval_options
+from reconciler.cli.inputs.drain_timeout import drain_timeout_option
 from reconciler.cli.inputs.named_path import NAMED_PATH
 from reconciler.cli.inputs.plan import input_options, live_options
 
@@ -24,15 +25,7 @@ if TYPE_CHECKING:
 @click.argument("plan_path", metavar="PLANFILE", type=NAMED_PATH)
 @input_options
 @click.option("--simulate", is_flag=True, help="Do it on the embedded cluster, which starts from --cluster.")
-@click.option(
-    "--drain-timeout",
-    "drain_timeout_seconds",
-    metavar="S",
-    type=click.IntRange(1, 86_400),
-    default=600,
-    show_default=True,
-    help="Live: give a drain up, and undo it, after so many seconds.",
-)
+@drain_timeout_option
 @approval_options
 @click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Format.")
 @live_options
@@ -90,7 +83,7 @@ def command(
     from reconciler.cli.outputs.failure import EXIT_ERROR, EXIT_OK, InputError
     from reconciler.cli.outputs.terminal import progress
     from reconciler.cluster.world import identity_of
-    from reconciler.control.saved_plans.apply import apply_document
+    from reconciler.control.saved_plans.apply_document import apply_document
     from reconciler.control.saved_plans.simulated_apply import SimulatedApply
     from reconciler.decisions.decide import DEFAULT_WORK_BUDGET
 
@@ -130,7 +123,7 @@ def _live(
     from reconciler.cli.inputs.connections import connection_choice
     from reconciler.cli.inputs.live_inputs import LiveInputs
     from reconciler.cli.processes.live_apply import apply_live
-    from reconciler.control.saved_plans.apply import apply_document
+    from reconciler.control.saved_plans.apply_document import apply_document
 
     live = LiveInputs(connection_choice(connection), or_snapshot=False)
     _same_place(saved, live.name, policy.policy.name)

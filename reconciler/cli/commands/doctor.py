@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from reconciler.cli.inputs.connections import ConnectionChoice
     from reconciler.cli.inputs.live_inputs import LiveInputs
     from reconciler.cli.inputs.plan_inputs import PlanInputs
-    from reconciler.control.preflight import RunMode
+    from reconciler.control.needed_rights import RunMode
     from reconciler.plan.finding import Finding
-    from reconciler.providers.live_platforms import Check
+    from reconciler.providers.findings import Check
 
 
 @click.command("doctor")
@@ -142,7 +142,7 @@ def _connected(choice: "ConnectionChoice", credentials: "tuple[Check, ...]") -> 
     """Raises `InputError`, which also says that a credential has ended."""
     from reconciler.cli.inputs.live_inputs import LiveInputs
     from reconciler.cli.outputs.failure import InputError
-    from reconciler.providers.live_platforms import State
+    from reconciler.providers.findings import State
 
     try:
         return LiveInputs(choice, clouds_needed=False)
@@ -188,6 +188,6 @@ def _checks(live: "LiveInputs", inputs: "PlanInputs", mode: str | None, namespac
 
 
 def _mode(inputs: "PlanInputs", mode: str | None) -> "RunMode":
-    from reconciler.control.preflight import RunMode
+    from reconciler.control.needed_rights import RunMode
 
     return RunMode(mode or str(inputs.policy.policy.mode))

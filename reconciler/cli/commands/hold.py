@@ -68,7 +68,7 @@ def command(
     from reconciler.cli.inputs.plan_inputs import read_policy
     from reconciler.cli.outputs.failure import EXIT_ERROR, EXIT_OK, InputError
     from reconciler.cluster.world import identity_of
-    from reconciler.control.live.target_marks import HoldState, set_hold
+    from reconciler.control.live.target_holds import HoldState, set_hold
     from reconciler.decisions.groups.effective_groups import effective_groups
     from reconciler.policy.tree import narrowed
     from reconciler.providers.live_platforms import names_clouds

@@ -51,7 +51,7 @@ def command(paths: tuple[Path, ...], *, out: Path | None, force: bool, name: str
     from reconciler.importers.document import imported_policy
     from reconciler.importers.settings import ImportedFileError, ImportedSettings, settings_in
     from reconciler.importers.sources import NOT_THERE, Sources
-    from reconciler.policy.platform_parts import PlaceNeededError, platform_flags
+    from reconciler.policy.platform.autoscaler_flags import PlaceNeededError, platform_flags
     from reconciler.rendering.manifests.group_names import policy_name
     from reconciler.rendering.words.plain import plain
 

@@ -140,14 +140,8 @@ def command(
     import msgspec
 
     from reconciler.cli.inputs.connections import connection_choice
-    from reconciler.cli.inputs.preview_sides import (
-        DEFAULT_PATH,
-        ClusterAsked,
-        outside_checkout,
-        read_cluster,
-        read_sides,
-        sides_in,
-    )  # fmt: skip
+    from reconciler.cli.inputs.preview_cluster import ClusterAsked, outside_checkout, read_cluster
+    from reconciler.cli.inputs.preview_sides import DEFAULT_PATH, read_sides, sides_in
     from reconciler.cli.outputs.failure import EXIT_CHANGES, EXIT_CONFLICT, EXIT_ERROR, EXIT_OK, EXIT_TESTS_FAILED
     from reconciler.cli.outputs.skipped_neighbours import tell_neighbours
     from reconciler.cli.outputs.stats import Stats

@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from reconciler.cli.inputs.connection import connection_options
+from reconciler.cli.inputs.drain_timeout import drain_timeout_option
 from reconciler.cli.inputs.log_lines import LogChoice, log_options
 from reconciler.cli.inputs.named_path import NAMED_PATH
 from reconciler.cli.inputs.source import source_options
@@ -61,15 +62,7 @@ DEMO = "demo"
 @click.option("--namespace", metavar="NAME", help="Where Lease and state lie [default: the pod's namespace, else reconciler].")
 @click.option("--fleet", is_flag=True, help="Run the loops of all Clusters that this management cluster describes.")
 @click.option("--cluster-name", metavar="NAME", default="", help="Name of the cluster in plans and in spec.clusters.")
-@click.option(
-    "--drain-timeout",
-    "drain_timeout_seconds",
-    metavar="S",
-    type=click.IntRange(1, 86_400),
-    default=600,
-    show_default=True,
-    help="Give a drain up, and undo it, after so many seconds.",
-)
+@drain_timeout_option
 @click.option(
     "--lease-duration",
     "lease_seconds",

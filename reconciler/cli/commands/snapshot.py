@@ -69,7 +69,7 @@ def command(
     from reconciler.cli.inputs.connections import connection_choice
     from reconciler.cli.inputs.live_inputs import LiveInputs
     from reconciler.cli.inputs.remote_access import remote_access
-    from reconciler.cli.outputs.saved_files import checked_directory, write_snapshot
+    from reconciler.cli.outputs.saved_snapshot import checked_directory, write_snapshot
     from reconciler.cli.outputs.terminal import progress
 
     if out is None and publish is None:

@@ -49,7 +49,7 @@ def check_target(target: str, branch: str, access: "RemoteAccess") -> None:
     if _ADDRESS.match(target):
         _branch(target, branch, access)
         return
-    from reconciler.gitops.snapshots.publish import SUFFIXES, is_archive
+    from reconciler.gitops.snapshots.snapshot_archive import SUFFIXES, is_archive
 
     path = Path(target)
     if not is_archive(path):
@@ -62,7 +62,7 @@ def publish(capture: "Capture", target: str, branch: str, access: "RemoteAccess"
     """Publish a redacted capture; what was done, in a line. Raises `InputError`."""
     files = capture.files()
     if not _ADDRESS.match(target):
-        from reconciler.gitops.snapshots.publish import write_archive
+        from reconciler.gitops.snapshots.snapshot_archive import write_archive
 
         try:
             size = write_archive(Path(target), files, capture.captured_seconds)
@@ -70,7 +70,7 @@ def publish(capture: "Capture", target: str, branch: str, access: "RemoteAccess"
             raise InputError(f"--publish {target}: {error.strerror or error}") from None
         return f"published to {target}, {size:,} bytes"
     from reconciler.gitops.git.fault import SourceError
-    from reconciler.gitops.git.tree_listing import RefusedNameError
+    from reconciler.gitops.git.tree_names import RefusedNameError
     from reconciler.gitops.snapshots.publish import PublishError
 
     snapshot_branch = _branch(target, branch, access)
@@ -85,7 +85,7 @@ def publish(capture: "Capture", target: str, branch: str, access: "RemoteAccess"
 
 def _branch(target: str, branch: str, access: "RemoteAccess") -> "SnapshotBranch":
     from reconciler.cli.inputs.remote_access import reached
-    from reconciler.gitops.git.tree_listing import RefusedNameError
+    from reconciler.gitops.git.tree_names import RefusedNameError
 
     try:
         from reconciler.gitops.snapshots.publish import SnapshotBranch

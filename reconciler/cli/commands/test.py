@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from reconciler.cli.processes.policy_test_run import Asked, Done
     from reconciler.plan.policy_tests import CaseResult
     from reconciler.policy.policy_test import PolicyTestText
-    from reconciler.policy.problems.findings import Problem
+    from reconciler.policy.problems.problem import Problem
 
 _FORMATS = ("text", "tap", "junit", "json")
 

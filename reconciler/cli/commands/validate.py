@@ -12,8 +12,8 @@ from reconciler.cli.inputs.named_path import NAMED_PATH, NamedPath
 from reconciler.cli.inputs.verbose import verbose_option
 
 if TYPE_CHECKING:
-    from reconciler.policy.problems.findings import Problem
-    from reconciler.policy.tree import PolicyTree
+    from reconciler.policy.policy_tree import PolicyTree
+    from reconciler.policy.problems.problem import Problem
 
 _FORMATS = ("text", "json", "sarif", "github")
 
@@ -64,8 +64,9 @@ def command(
     from reconciler.cli.outputs.skipped_neighbours import tell_neighbours
     from reconciler.cli.outputs.telling import tell
     from reconciler.cli.outputs.workflow_commands import WORKFLOW_COMMANDS
-    from reconciler.policy.problems.findings import Severity
-    from reconciler.policy.tree import read_tree, unread_targets
+    from reconciler.policy.problems.problem import Severity
+    from reconciler.policy.tree import read_tree
+    from reconciler.policy.unread_targets import unread_targets
     from reconciler.rendering.printers.problem_lines import summary_line
 
     if output != "github":

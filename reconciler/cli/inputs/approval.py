@@ -8,6 +8,7 @@ from typing import TypeVar
 import click
 
 from reconciler.cli.inputs.named_path import NAMED_PATH
+from reconciler.cli.inputs.signer import signer_option
 
 _FILE = NAMED_PATH
 _Command = TypeVar("_Command", bound=Callable[..., object])
@@ -27,13 +28,7 @@ _OPTIONS = (
     click.option(
         "--any-author", is_flag=True, help="Accept an approval by any author, signed or not: anyone who can commit can approve."
     ),
-    click.option(
-        "--signer",
-        "signers",
-        metavar="NAME",
-        multiple=True,
-        help="Of those, only this principal (SSH) or fingerprint. Repeatable.",
-    ),
+    signer_option,
 )
 
 

@@ -54,7 +54,7 @@ def approval_choice(given: "Mapping[str, Any]") -> tuple[ApprovalChoice, dict[st
 def removal_terms(choice: ApprovalChoice) -> "RemovalTerms | None":
     """What is allowed. Raises `InputError`; a trailer that cannot be read is told on stderr and approves nothing."""
     from reconciler.control.saved_plans.apply import RemovalTerms
-    from reconciler.plan.approvals import read_approvals
+    from reconciler.plan.approvals.plan_approvals import read_approvals
 
     if choice.limit is None:
         return None
@@ -71,7 +71,8 @@ def _read(choice: ApprovalChoice, name: str) -> tuple[str, str]:
     """The message of the commit, and what is wrong with its signature where it needs one."""
 
     try:
-        from reconciler.gitops.git.repository import GitError, Repository, RepositoryError
+        from reconciler.gitops.git.git_command import GitError
+        from reconciler.gitops.git.repository import Repository, RepositoryError
     except ImportError:
         raise InputError("git is not on the PATH, and --approved-by needs it to read the commit") from None
     try:
@@ -83,7 +84,8 @@ def _read(choice: ApprovalChoice, name: str) -> tuple[str, str]:
 
 
 def _signers(choice: ApprovalChoice) -> "Signers | None":
-    from reconciler.gitops.git.signature import SignerNameError, Signers, signer_names
+    from reconciler.gitops.git.signature import Signers
+    from reconciler.gitops.git.signer_name import SignerNameError, signer_names
 
     if choice.allowed_signers is None and choice.gpg_keys is None:
         return None

@@ -190,7 +190,7 @@ def _no_cluster(root: Path, names: list[str], skipped: Mapping[str, int], captur
 
 def _archived(path: Path) -> Mapping[str, bytes]:
     """What `snapshot --publish` wrote as one file."""
-    from reconciler.gitops.snapshots.publish import SnapshotArchiveError, read_archive
+    from reconciler.gitops.snapshots.snapshot_archive import SnapshotArchiveError, read_archive
 
     try:
         return read_archive(path)

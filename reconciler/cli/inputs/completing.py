@@ -34,7 +34,7 @@ def complete_context(option: str) -> Complete:
     """Names of the contexts in the kubeconfig that `option` names, else in those that any client reads."""
 
     def answer(context: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
-        from reconciler.cli.inputs.known_names import known_contexts
+        from reconciler.cli.inputs.known_contexts import known_contexts
 
         return [name for name in known_contexts(context.params.get(option)) if name.startswith(incomplete)]
 

@@ -35,7 +35,7 @@ class LiveInputs:
         """All that a decision reads, now; of clouds what `policies` ask for and, with `own_clouds`, what the cluster is made of.
         What we may not list is told on stderr."""
         from reconciler.kube.connection.api import ApiError, UnreachableError
-        from reconciler.providers.answer import CloudError
+        from reconciler.providers.cloud_answers import CloudError
 
         clusters = Clusters(
             workload=self.connections.workload,
@@ -90,7 +90,7 @@ class LiveInputs:
         """What the loop of that policy remembers (timers, back-offs, conflicts). Empty if no loop has run; empty with a warning
         if it cannot be read."""
         from reconciler.control.live.live_memory_store import LiveMemoryStore
-        from reconciler.control.turn.loop import StoreUnavailableError
+        from reconciler.control.turn.memory_store import StoreUnavailableError
         from reconciler.kube.leading.state import StateObject
 
         try:

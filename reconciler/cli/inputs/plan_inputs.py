@@ -21,8 +21,9 @@ from reconciler.cli.outputs.terminal import wants_colour
 from reconciler.cluster.world import World, identity_of
 from reconciler.decisions.memory import Memory
 from reconciler.policy.documents import PolicySet
-from reconciler.policy.problems.findings import Severity
-from reconciler.policy.tree import PolicyTree, default_policy, read_tree
+from reconciler.policy.policy_tree import PolicyTree
+from reconciler.policy.problems.problem import Severity
+from reconciler.policy.tree import default_policy, read_tree
 from reconciler.rendering.printers.problem_lines import render_text
 from reconciler.rendering.words.plain import plain
 from reconciler.values.cluster_identity import ClusterIdentity

@@ -13,7 +13,7 @@ from reconciler.gitops.whole_file import write_whole
 from reconciler.plan.policy_tests import CaseResult
 from reconciler.policy.documents import PolicySet
 from reconciler.policy.policy_test import PolicyTestText, may_hold_tests, read_policy_tests
-from reconciler.policy.problems.findings import Problem
+from reconciler.policy.problems.problem import Problem
 from reconciler.policy.reading.typed_text import DocumentError
 from reconciler.policy.reading.yaml_text import MAX_FILE_BYTES
 from reconciler.policy.yaml_nodes import Spot

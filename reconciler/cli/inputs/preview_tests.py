@@ -15,7 +15,7 @@ from reconciler.cluster.world import World
 from reconciler.plan.policy_tests import LostBy, LostTest
 from reconciler.policy.documents import PolicySet
 from reconciler.policy.policy_test import Given, PolicyTestText, may_hold_tests, read_policy_tests
-from reconciler.policy.problems.findings import Problem
+from reconciler.policy.problems.problem import Problem
 from reconciler.policy.reading.typed_text import DocumentError
 from reconciler.simulation.scenarios.scenario import read_scenario
 from reconciler.values.cluster_identity import ClusterIdentity

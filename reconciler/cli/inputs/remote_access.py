@@ -9,7 +9,8 @@ import msgspec
 from reconciler.cli.outputs.failure import InputError
 
 if TYPE_CHECKING:
-    from reconciler.gitops.git.remote import Access, Remote
+    from reconciler.gitops.git.remote import Remote
+    from reconciler.gitops.git.remote_access import Access
 
 
 class RemoteAccess(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,8 +33,9 @@ def remote_access(given: Mapping[str, Any]) -> tuple[RemoteAccess, dict[str, Any
 
 def reached(option: str, url: str, access: RemoteAccess) -> "tuple[Remote, Access]":
     """The remote that `option` names. Raises `InputError`, which does not repeat an address that may hold a secret."""
-    from reconciler.gitops.git.remote import DEFAULT_PROTOCOLS, Access, AccessError, check_access, checked_remote
-    from reconciler.gitops.git.tree_listing import RefusedNameError
+    from reconciler.gitops.git.remote import DEFAULT_PROTOCOLS, checked_remote
+    from reconciler.gitops.git.remote_access import Access, AccessError, check_access
+    from reconciler.gitops.git.tree_names import RefusedNameError
 
     credentials = Access(
         username=access.git_username,

@@ -6,6 +6,7 @@ from typing import TypeVar
 import click
 
 from reconciler.cli.inputs.named_path import NAMED_PATH
+from reconciler.cli.inputs.signer import signer_option
 
 _FILE = NAMED_PATH
 _Command = TypeVar("_Command", bound=Callable[..., object])
@@ -59,13 +60,7 @@ _OPTIONS = (
     click.option("--name", "policy_name", metavar="NAME", help="Which NodeGroupPolicy, where the files hold several."),
     click.option("--allowed-signers", metavar="FILE", type=_FILE, help="Refuse commits that none of these SSH keys signed."),
     click.option("--gpg-keys", metavar="FILE", type=_FILE, help="Refuse commits that none of these exported GPG keys signed."),
-    click.option(
-        "--signer",
-        "signers",
-        metavar="NAME",
-        multiple=True,
-        help="Of those, only this principal (SSH) or fingerprint. Repeatable.",
-    ),
+    signer_option,
     *_ACCESS,
     click.option(
         "--git-cache", metavar="DIR", type=_FILE, help=f"Where fetched objects are kept [default: below {DEFAULT_CACHE}]."

@@ -84,7 +84,7 @@ def only_source(choice: SourceChoice, policy: Path | None) -> None:
 
 def flux_source(choice: SourceChoice, api: "Api") -> "FluxSource":
     """The artifact that is meant. Raises `InputError`; nothing is fetched yet."""
-    from reconciler.gitops.git.tree_listing import RefusedNameError, checked_root
+    from reconciler.gitops.git.tree_names import RefusedNameError, checked_root
     from reconciler.gitops.sources.flux_source import FluxSource
 
     parts = (choice.flux_source or "").split("/")
@@ -103,9 +103,11 @@ def flux_source(choice: SourceChoice, api: "Api") -> "FluxSource":
 def git_source(choice: SourceChoice) -> "GitSource":
     """The repository that is meant. Raises `InputError`; nothing is fetched yet."""
     from reconciler.gitops.git.cache import Bounds
-    from reconciler.gitops.git.remote import DEFAULT_PROTOCOLS, Access, AccessError, checked_remote
-    from reconciler.gitops.git.signature import SignerNameError, Signers, signer_names
-    from reconciler.gitops.git.tree_listing import RefusedNameError
+    from reconciler.gitops.git.remote import DEFAULT_PROTOCOLS, checked_remote
+    from reconciler.gitops.git.remote_access import Access, AccessError
+    from reconciler.gitops.git.signature import Signers
+    from reconciler.gitops.git.signer_name import SignerNameError, signer_names
+    from reconciler.gitops.git.tree_names import RefusedNameError
 
     try:
         from reconciler.gitops.sources.git_source import GitAddress, GitSource

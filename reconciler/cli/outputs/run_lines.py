@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 
 from reconciler.plan.one_write import DEFERRED
-from reconciler.plan.replay import RunTotals, falls_on_never
+from reconciler.plan.replay import RunTotals
+from reconciler.plan.waiting_times import falls_on_never
 from reconciler.rendering.documents.simulated_run import RunAction, RunDocument, RunTurn
 from reconciler.values.duration import duration_text
 

@@ -1,7 +1,7 @@
 """Names the skipped files next to policies, for those who ask."""
 
 from reconciler.cli.outputs.telling import tell
-from reconciler.policy.tree import PolicyTree
+from reconciler.policy.policy_tree import PolicyTree
 
 
 def tell_neighbours(tree: PolicyTree) -> None:

@@ -16,12 +16,13 @@ from reconciler.cli.inputs.source_choice import SourceChoice
 from reconciler.cli.outputs.failure import EXIT_ERROR, EXIT_OK
 from reconciler.cli.processes.live_pages import address, probe_server
 from reconciler.cli.processes.live_source import LiveSource, say, source_in_cluster
-from reconciler.control.kept_bounds import BoundsError, BoundsKeeper, KeptBounds
-from reconciler.control.pages.pages import Pulse
-from reconciler.gitops.sources.git_source import Polling, next_wait_seconds
+from reconciler.control.bounds_keeper import BoundsKeeper
+from reconciler.control.kept_bounds import BoundsError, KeptBounds
+from reconciler.control.pages.round_probes import Pulse
+from reconciler.gitops.sources.poll_times import Polling, next_wait_seconds
 
 if TYPE_CHECKING:
-    from reconciler.cli.processes.live_source import ClusterSource
+    from reconciler.cli.processes.custom_resources_source import ClusterSource
     from reconciler.cluster.world import World
 
 

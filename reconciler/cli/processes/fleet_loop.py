@@ -90,9 +90,9 @@ class _Fleet:
         from reconciler.kube.leading.rival import RivalWatch
         from reconciler.kube.leading.server_claims import ServerClaims
         from reconciler.kube.watching.collection import cluster_api, renamed_group
-        from reconciler.kube.watching.reflector import RealPace
         from reconciler.kube.watching.shared_targets import SharedTargets
         from reconciler.kube.watching.stream_hub import StreamHub
+        from reconciler.kube.watching.watch_pace import RealPace
 
         self._loop = loop
         self._contents: Contents = Contents()

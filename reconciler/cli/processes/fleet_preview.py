@@ -7,7 +7,8 @@ import msgspec
 from reconciler.cli.inputs.cluster_files import capi_group
 from reconciler.cli.inputs.decision_instant import decision_instant
 from reconciler.cli.inputs.fleet_snapshots import FleetSnapshot, asked_fleet, worlds
-from reconciler.cli.inputs.preview_sides import Asked, ClusterAsked, Side, in_clusters, read_sides
+from reconciler.cli.inputs.preview_cluster import ClusterAsked
+from reconciler.cli.inputs.preview_sides import Asked, Side, in_clusters, read_sides
 from reconciler.cli.outputs.failure import InputError
 from reconciler.cli.processes import policy_test_run
 from reconciler.cli.processes.policy_test_run import PolicyTestRunner

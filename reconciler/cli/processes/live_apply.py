@@ -16,9 +16,9 @@ from reconciler.cli.outputs.telling import tell
 from reconciler.control.live.live_process import LiveProcess, Settings
 from reconciler.control.log import Log
 from reconciler.control.saved_plans.live_apply import FixedSource, LiveApply
-from reconciler.kube.drain import checked_owner
+from reconciler.kube.drain_mark import checked_owner
 from reconciler.kube.leading.lease import Timing
-from reconciler.kube.watching.reflector import RealPace
+from reconciler.kube.watching.watch_pace import RealPace
 from reconciler.providers.live_platforms import asks_clouds, names_clouds, nothing_to_size
 
 if TYPE_CHECKING:

@@ -15,18 +15,20 @@ from reconciler.cli.inputs.connections import ConnectionChoice, Connections, con
 from reconciler.cli.inputs.log_lines import LogChoice
 from reconciler.cli.inputs.source_choice import SourceChoice
 from reconciler.cli.outputs.failure import EXIT_OK, InputError
+from reconciler.cli.processes.custom_resources_source import ClusterSource
 from reconciler.cli.processes.live_pages import Listening
-from reconciler.cli.processes.live_source import DEFAULT_DIRECTORY, ClusterSource, LiveSource, say, source_in_cluster
+from reconciler.cli.processes.live_source import DEFAULT_DIRECTORY, LiveSource, say, source_in_cluster
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from reconciler.control.live.live_process import LiveProcess, Settings
     from reconciler.control.log import Log
-    from reconciler.control.policy.custom_resources import CustomResourceSource, OwnObjects
-    from reconciler.control.policy.policy_in_force import LockedState
-    from reconciler.control.policy.policy_source import FollowedSource
-    from reconciler.control.turn.loop import LoopReport
+    from reconciler.control.policy.custom_source import CustomResourceSource
+    from reconciler.control.policy.followed_source import FollowedSource
+    from reconciler.control.policy.own_objects import OwnObjects
+    from reconciler.control.policy.stored_policy import LockedState
+    from reconciler.control.turn.turn_report import LoopReport
     from reconciler.gitops.sources.standing import Standing
     from reconciler.kube.connection.api import Api
     from reconciler.kube.leading.lease import LeaderLease, Timing
@@ -179,7 +181,7 @@ def wired(
     """The process of one loop. The last six are as `LiveProcess` takes them."""
     from reconciler.cli.processes.sized import Sized
     from reconciler.control.live.live_process import LiveProcess
-    from reconciler.control.live.loop_status import StandingRecord
+    from reconciler.control.live.source_standing import StandingRecord
     from reconciler.control.policy.status_beside import StatusBeside
     from reconciler.gitops.git.fault import AWAITED, FaultCode
     from reconciler.kube.custom.custom_object import CustomObjects
@@ -242,7 +244,7 @@ def own_identity() -> str:
 
 def _settings(loop: LoopChoice, connection: ConnectionChoice, connections: Connections, name: str) -> "Settings":
     from reconciler.control.live.live_process import Settings
-    from reconciler.kube.drain import checked_owner
+    from reconciler.kube.drain_mark import checked_owner
 
     try:
         checked_owner(name)
@@ -278,7 +280,7 @@ def _usable(connections: Connections, namespace: str, files: Path | None, *, rea
     `InputError`."""
     from reconciler.cli.processes.sized import check_sized
     from reconciler.kube.connection.api import ApiError, UnreachableError
-    from reconciler.kube.connection.token_judge import may
+    from reconciler.kube.connection.token_review import may
 
     workload, management = connections.workload, connections.management
     check_sized(connections, files)

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from reconciler.control.live.live_process import LiveProcess
     from reconciler.control.log import Log
     from reconciler.control.pages.http_server import HttpServer
-    from reconciler.control.pages.page_access import Certificate
-    from reconciler.control.pages.pages import Pulse
+    from reconciler.control.pages.page_certificate import Certificate
+    from reconciler.control.pages.round_probes import Pulse
     from reconciler.control.pages.route import Admission, Broken, Route
     from reconciler.kube.connection.transport import KubernetesApi
 
@@ -49,7 +49,7 @@ def listening(
     `InputError`."""
     from reconciler.control.pages.page_access import admission
     from reconciler.control.pages.page_faults import PageFaults
-    from reconciler.control.pages.pages import waiting_routes
+    from reconciler.control.pages.waiting_pages import waiting_routes
     from reconciler.kube.connection.token_judge import TokenJudge
 
     broken, pages = PageFaults(journal), waiting_routes(why, lambda: int(time.time()), awaited=awaited)
@@ -65,7 +65,7 @@ def show(servers: "tuple[HttpServer, ...]", choice: Listening, process: "LivePro
     """From now on the pages of the loop."""
     from reconciler.control.pages.page_access import admission
     from reconciler.control.pages.page_faults import PageFaults
-    from reconciler.control.pages.pages import webhook_route
+    from reconciler.control.pages.push_webhook import webhook_route
     from reconciler.kube.connection.token_judge import TokenJudge
 
     pages = loop_pages(process, secrets.token_bytes(32), cluster_autoscaler_names=cluster_autoscaler_names)
@@ -109,7 +109,7 @@ def fleet_listening(
     from reconciler.control.pages.fleet_pages import fleet_routes
     from reconciler.control.pages.page_access import admission
     from reconciler.control.pages.page_faults import PageFaults
-    from reconciler.control.pages.pages import webhook_route
+    from reconciler.control.pages.push_webhook import webhook_route
     from reconciler.kube.connection.token_judge import TokenJudge
 
     salt = secrets.token_bytes(32)
@@ -131,7 +131,7 @@ def probe_server(listen: str | None, pulse: "Pulse", log: "Log") -> "HttpServer 
     if listen is None:
         return None
     from reconciler.control.pages.page_faults import PageFaults
-    from reconciler.control.pages.pages import previewer_routes
+    from reconciler.control.pages.round_probes import previewer_routes
 
     server = served("--listen", listen, previewer_routes(pulse), lambda _: None, PageFaults(log))
     server.start()
@@ -162,7 +162,7 @@ def served(
 
 
 def _certificate(directory: Path | None, journal: "Log") -> "Certificate | None":
-    from reconciler.control.pages.page_access import Certificate, CertificateError
+    from reconciler.control.pages.page_certificate import Certificate, CertificateError
 
     if directory is None:
         return None

@@ -14,138 +14,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from reconciler.control.log import Log
-    from reconciler.control.policy.custom_resources import CustomResourceSource
-    from reconciler.control.policy.custom_status import CustomStatus
-    from reconciler.control.policy.policy_in_force import Parts
-    from reconciler.control.policy.policy_source import FollowedSource
+    from reconciler.control.policy.followed_source import FollowedSource
+    from reconciler.control.policy.stored_policy import Parts
     from reconciler.gitops.sources.bounded_tree import TreeReader
     from reconciler.gitops.sources.source import Source
     from reconciler.gitops.sources.standing import SourceEvent, Standing
     from reconciler.kube.connection.api import Api
-
-
-# Custom resources of a cluster as the policy of the live loop, as options say it.
-
-POLL_SECONDS, FIRST_LIST_SECONDS = 60.0, 10.0
-
-
-class ClusterSource:
-    """The NodeGroupPolicy and the NodeGroups of a cluster, the latter of some namespaces (none named: of all)."""
-
-    def __init__(
-        self,
-        api: "Api",
-        namespaces: tuple[str, ...],
-        choice: SourceChoice,
-        *,
-        own_namespace: str,
-        keep: bool,
-        tell: "Callable[[SourceEvent], None]",
-    ) -> None:
-        """`own_namespace` is where the reconciler runs; `keep`: the last good policy outlasts this process; `tell` is
-        given what happens."""
-        from reconciler.kube.custom.custom_object import CustomObjects
-
-        self.waits_for = "the custom resources were not read yet"
-        self.awaited = False
-        """Whether they were read, and only the policy is still missing."""
-        self._choice = choice
-        self._own_namespace = own_namespace
-        self._keep = keep
-        self._tell = tell
-        self._objects = CustomObjects(api, namespaces)
-        self._followed: CustomResourceSource | None = None
-
-    def policy_name(
-        self, wait: "Callable[[float], bool] | None", kept: "Callable[[str], tuple[str, ...]]" = lambda _: ()
-    ) -> str | None:
-        """The name that --name gives, else that of the only policy in the cluster.
-
-        If no policy is there yet, `wait` waits so many seconds. It returns true if the process is to end; the result is then
-        None. Without `wait`, a cluster without a policy is an `InputError`. `kept` gives the policies that were in force from
-        custom resources. If the cluster has none any more and `kept` exactly one, that one goes on, as with --name.
-        """
-        from reconciler.control.policy.custom_resources import SOURCE
-        from reconciler.gitops.git.fault import FaultCode
-        from reconciler.gitops.sources.standing import SourceEvent
-
-        if self._choice.policy_name:
-            return self._choice.policy_name
-        self._objects.start()
-        reported = ""
-        while True:
-            self._objects.wait(FIRST_LIST_SECONDS)
-            names = sorted(item.name for item in self._objects.all() if item.kind == "NodeGroupPolicy")
-            if len(names) > 1:
-                raise InputError(f"the cluster has several NodeGroupPolicies: choose one with --name ({', '.join(names)})")
-            why = self._objects.doubt() or ("" if names else "there is no NodeGroupPolicy in the cluster")
-            if not why:
-                return names[0]
-            before = kept(SOURCE) if self._keep and not self._objects.doubt() else ()
-            if len(before) == 1:
-                return before[0]
-            self.waits_for, self.awaited = why, not self._objects.doubt()
-            if wait is None:
-                raise InputError(f"--custom-resources: {why}")
-            if why != reported:
-                reported = why
-                self._tell(
-                    SourceEvent(type="Warning", reason=FaultCode.NO_POLICY.value, message=f"{why}. The loop waits for one")
-                )
-            if wait(FIRST_LIST_SECONDS / 2):
-                return None
-
-    def follow(
-        self, name: str, state: "Parts", term: "Callable[[], int]", looked: "Callable[[Standing], None]"
-    ) -> "CustomResourceSource":
-        """The source as a live process takes it."""
-        import random
-
-        from reconciler.control.policy.custom_resources import CustomResourcePolicy, CustomResourceSource
-        from reconciler.control.policy.policy_in_force import FileBesideState, StateLastGoodStore
-        from reconciler.gitops.sources.git_source import Polling, next_wait_seconds
-        from reconciler.gitops.sources.last_good import FileLastGoodStore, LastGoodStore, MemoryLastGoodStore
-
-        store: LastGoodStore = StateLastGoodStore(state) if self._keep else MemoryLastGoodStore()
-        if self._choice.last_good is not None:
-            file = FileLastGoodStore(self._choice.last_good)
-            store = FileBesideState(file, store) if self._keep else file
-        polling = Polling(interval_seconds=POLL_SECONDS)
-        chance = random.Random()  # noqa: S311 - spreads requests, keeps no secret
-
-        def policy() -> CustomResourcePolicy:
-            return CustomResourcePolicy(
-                self._objects, store, lambda: int(time.time()), name=name,
-                own_namespace=self._own_namespace, allow_no_groups=self._choice.allow_no_groups,
-                tell=self._tell,
-            )  # fmt: skip
-
-        self._followed = CustomResourceSource(
-            self._objects,
-            policy,
-            term,
-            lambda failures: next_wait_seconds(polling, failures, chance.random()),
-            (looked,),
-            self._tell,
-        )
-        return self._followed
-
-    def status_on(self, api: "Api", identity: str, leads: "Callable[[], bool]") -> "CustomStatus":
-        """What tells on the objects that `follow` follows, through a connection that writes while this process leads."""
-        from reconciler.control.policy.custom_status import CustomStatus
-        from reconciler.kube.custom.status import StatusWriter
-        from reconciler.kube.leading.events import EventRecorder
-
-        followed = self._followed
-        if followed is None:
-            raise RuntimeError("nothing is followed yet")
-        status = CustomStatus(
-            self._objects, lambda: followed.policy, StatusWriter(api), EventRecorder(api, identity, time.time),
-            clock=lambda: int(time.time()), leads=leads,
-        )  # fmt: skip
-        followed.looked_too = status.write
-        return status
-
+from reconciler.cli.processes.custom_resources_source import ClusterSource
 
 GIT_POLL_SECONDS, FLUX_POLL_SECONDS, DIRECTORY_POLL_SECONDS = 60.0, 15.0, 5.0
 DEFAULT_DIRECTORY = Path("policies")
@@ -243,10 +118,11 @@ class LiveSource:
         """The source as a live process takes it."""
         import random
 
-        from reconciler.control.policy.policy_in_force import FileBesideState, StateLastGoodStore
-        from reconciler.control.policy.policy_source import FollowedPolicy, FollowedSource
-        from reconciler.gitops.sources.git_source import Polling, next_wait_seconds
+        from reconciler.control.policy.followed_source import FollowedSource
+        from reconciler.control.policy.policy_source import FollowedPolicy
+        from reconciler.control.policy.stored_policy import FileBesideState, StateLastGoodStore
         from reconciler.gitops.sources.last_good import FileLastGoodStore, LastGoodStore, MemoryLastGoodStore
+        from reconciler.gitops.sources.poll_times import Polling, next_wait_seconds
 
         store: LastGoodStore = StateLastGoodStore(state) if self._keep else MemoryLastGoodStore()
         if self._choice.last_good is not None:
@@ -278,7 +154,8 @@ def tree_source(policy: Path | None, choice: SourceChoice, api: "Api | None" = N
 
 def _source(policy: Path | None, choice: SourceChoice) -> "Source":
     from reconciler.cli.inputs.source_choice import git_source
-    from reconciler.gitops.sources.directory_source import DirectorySource, FileSource
+    from reconciler.gitops.sources.directory_source import DirectorySource
+    from reconciler.gitops.sources.file_source import FileSource
     from reconciler.policy.tree import SUFFIXES
 
     if choice.git_url is not None:
@@ -304,9 +181,6 @@ def _unreadable(standing: "Standing") -> InputError:
     if fault is not None and fault.problems:
         click.echo(render_text(fault.problems, color=wants_colour(sys.stderr)), err=True)
     return InputError(f"{standing.source}: {fault.message if fault is not None else 'it was not read'}")
-
-
-# The policy's source that lies in the management cluster, and what happens at any source as lines of a log.
 
 
 def source_in_cluster(

@@ -22,11 +22,12 @@ from reconciler.gitops.preview import compare
 from reconciler.plan.plan import Plan
 from reconciler.plan.policy_tests import CaseResult, Coverage, Judged, PolicyTestRun, Verdict
 from reconciler.plan.preview import PreviewSide
-from reconciler.policy.clusters import counts_in, not_read
 from reconciler.policy.documents import ClusterMatch, PolicySet
+from reconciler.policy.fleet.cluster_checks import not_read
+from reconciler.policy.fleet.clusters import counts_in
 from reconciler.policy.policy_test import Case as Test
 from reconciler.policy.policy_test import Given, PolicyTestText
-from reconciler.policy.problems.findings import Problem
+from reconciler.policy.problems.problem import Problem
 from reconciler.policy.reading.typed_text import DocumentError
 from reconciler.policy.tree import narrowed
 from reconciler.rendering.documents.explanation.case import Case

@@ -11,9 +11,9 @@ import msgspec
 from reconciler.cli.outputs.failure import InputError
 from reconciler.cluster.world import World
 from reconciler.control.previewer import Telling
-from reconciler.gitops.bounded_child import answer
+from reconciler.gitops.child_answer import answer
 from reconciler.gitops.git.repository import PolicyFiles
-from reconciler.policy.problems.findings import Problem
+from reconciler.policy.problems.problem import Problem
 
 
 class PreviewTask(msgspec.Struct, frozen=True, kw_only=True):

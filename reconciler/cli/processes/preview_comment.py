@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from reconciler.cli.inputs.preview_sides import Side
     from reconciler.plan.preview import Preview
-    from reconciler.policy.problems.findings import Problem
+    from reconciler.policy.problems.problem import Problem
 
 _MOST_EVENT_BYTES = 32 << 20
 _TOKEN_NAMES = {

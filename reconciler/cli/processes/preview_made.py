@@ -66,8 +66,8 @@ def made_preview(
     from reconciler.cli.inputs.cluster_files import capi_group
     from reconciler.decisions.ownership.handover import drop_warnings
     from reconciler.gitops.preview import alone, compare
-    from reconciler.policy.hunks import hunks_of
-    from reconciler.policy.manifests.manifest_object import dropped_sizes
+    from reconciler.policy.changes.hunks import hunks_of
+    from reconciler.policy.manifests.dropped_sizes import dropped_sizes
     from reconciler.policy.manifests.size_changes import size_changes
     from reconciler.rendering.words.wording import MAIN
 

@@ -22,18 +22,18 @@ from reconciler.cli.outputs.failure import EXIT_ERROR, EXIT_OK, InputError
 from reconciler.cli.processes.live_pages import address, probe_server
 from reconciler.cli.processes.preview_telling import PreviewTelling
 from reconciler.control.log import Log
-from reconciler.control.pages.pages import Pulse
+from reconciler.control.pages.round_probes import Pulse
 from reconciler.control.previewer import Done, Forks, Line, Previewer, Settings
 from reconciler.gitops.pull_requests.comment import HostCode, HostError
 from reconciler.gitops.pull_requests.pull_request import job_order
-from reconciler.gitops.sources.git_source import Polling, next_wait_seconds
+from reconciler.gitops.sources.poll_times import Polling, next_wait_seconds
 from reconciler.rendering.words.plain import plain
 
 if TYPE_CHECKING:
     from reconciler.cluster.world import World
     from reconciler.control.previewer import Previews
     from reconciler.gitops.git.cache import GitCache
-    from reconciler.gitops.pull_requests.pull_request import OpenRequest, RequestHost
+    from reconciler.gitops.pull_requests.open_requests import OpenRequest, RequestHost
 
 _FAILED = frozenset({Done.FAILED})
 _MOST_LABEL_CHARACTERS = {"github": 50, "gitlab": 255}
@@ -110,7 +110,7 @@ def run_previewer(choice: PreviewerChoice, access: RemoteAccess, connection: Map
 
 def _previewer(choice: PreviewerChoice, access: RemoteAccess, connection: Mapping[str, Any], log: Log, pulse: Pulse) -> Previewer:
     from reconciler.gitops.git.remote import remote_ref
-    from reconciler.gitops.git.tree_listing import RefusedNameError, checked_root
+    from reconciler.gitops.git.tree_names import RefusedNameError, checked_root
 
     try:
         branch = remote_ref(choice.branch)

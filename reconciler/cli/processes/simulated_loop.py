@@ -32,7 +32,7 @@ def run_simulated(
     """Play a scenario and print what the loop does; exit code 1 when an expectation is not met. Raises `InputError`."""
     from reconciler.cli.outputs.failure import EXIT_ERROR, EXIT_OK, InputError
     from reconciler.cli.outputs.run_lines import summary_lines, turn_lines
-    from reconciler.control.simulated_run import run_document, run_turn
+    from reconciler.control.simulated_run_document import run_document, run_turn
     from reconciler.policy.reading.typed_text import DocumentError
 
     if choice.git_url is not None and policy_path is not None:

@@ -14,7 +14,8 @@ from msgspec import Raw
 
 from reconciler.cluster.values.unreadable import UnreadableError
 from reconciler.values.decoding import decode
-from reconciler.values.yaml_events import MERGE_KEY, Bounds, Look, Opened, YamlReader, look_of_plain, too_deep
+from reconciler.values.plain_scalar import Look, look_of_plain
+from reconciler.values.yaml_events import MERGE_KEY, Bounds, Opened, YamlReader, too_deep
 
 _BLANK = re.compile(rb"\s*")
 _NOTICES = re.compile(rb"(?:Warning: |Flag --|[IWEF]\d{4} \d\d:\d\d:\d\d\.\d+ )[^\n]*(?:\n|$)")

@@ -19,8 +19,8 @@ from reconciler.kube.connection.api import Api, ApiError, UnreachableError
 from reconciler.kube.leading.fleet_leases import FleetLeases, SeenLeases
 from reconciler.kube.leading.lease import LeaderLease, Timing
 from reconciler.kube.leading.loop_name import ENDED, FLEET_LABEL, INSTANCE, TEMPLATE_LABEL, LoopName, cluster_label
-from reconciler.kube.watching.reflector import RealPace
 from reconciler.kube.watching.shared_targets import SharedTargets
+from reconciler.kube.watching.watch_pace import RealPace
 from reconciler.plan.last_decision import LastDecision, last_decision
 from reconciler.plan.waves import SOAK_SECONDS, Ring, Wait, WaveRecord, closed, record_problem, wave_record
 from reconciler.values.cluster_identity import ClusterIdentity

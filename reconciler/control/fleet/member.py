@@ -12,12 +12,12 @@ from reconciler.control.live.live_process import LiveProcess
 from reconciler.control.log import Log
 from reconciler.control.pages.pages import STUCK_SECONDS
 from reconciler.kube.connection.api import ApiError, UnreachableError
+from reconciler.kube.connection.backoff import Backoff
 from reconciler.kube.connection.connection_choice import ConnectionConfigError
-from reconciler.kube.connection.outages import Backoff
 from reconciler.kube.connection.workload_connection import Rotation, WorkloadConnection
 from reconciler.kube.leading.lease import LeaderLease, Timing
 from reconciler.kube.leading.loop_name import LoopName
-from reconciler.kube.watching.reflector import RealPace
+from reconciler.kube.watching.watch_pace import RealPace
 from reconciler.plan.last_decision import last_decision, told
 from reconciler.values.cluster_identity import ClusterIdentity
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 
 import msgspec
 
-from reconciler.control.turn.loop import LoopReport
+from reconciler.control.turn.turn_report import LoopReport
 from reconciler.gitops.git.fault import Fault, FaultCode
 from reconciler.gitops.sources.gated_source import tree_content
 from reconciler.gitops.sources.source import Fetched

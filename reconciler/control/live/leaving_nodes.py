@@ -12,7 +12,7 @@ from reconciler.decisions.groups.group import EffectiveGroup
 from reconciler.decisions.ownership.owner import rivals_over
 from reconciler.decisions.situation.group_situation import shrinking
 from reconciler.kube.connection.api import ApiError, UnreachableError
-from reconciler.kube.connection.connections import side_by_side
+from reconciler.kube.connection.side_by_side import side_by_side
 from reconciler.kube.drain import DrainStep, SeenNode
 from reconciler.kube.leading.lease import NotLeaderError
 from reconciler.policy.documents import Mode

@@ -5,7 +5,7 @@ from typing import Protocol
 
 import msgspec
 
-from reconciler.control.turn.loop import StoreUnavailableError
+from reconciler.control.turn.memory_store import StoreUnavailableError
 from reconciler.decisions.memory import MEMORY_VERSION, Memory
 from reconciler.kube.connection.api import Api
 from reconciler.kube.leading.lease import NotLeaderError

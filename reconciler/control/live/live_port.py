@@ -1,7 +1,7 @@
 """The live cluster behind the port of the loop: a view, a clock, the providers of its targets, and the drain of its nodes."""
 
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Protocol, TypeVar
 
@@ -10,6 +10,7 @@ import msgspec
 from reconciler.cluster.target import TargetFacts, TargetRef
 from reconciler.cluster.world import PolicyClaim, World
 from reconciler.control.live.leaving_nodes import Drain, LeavingNodes, machines_on
+from reconciler.control.live.own_writes import OwnWrites
 from reconciler.control.live.target_marks import FormerPolicy, LeftMarks, own_marks
 from reconciler.control.policy.policy_in_force import NoPolicyError
 from reconciler.decisions.groups.cluster_names import in_cloud
@@ -17,14 +18,13 @@ from reconciler.decisions.groups.effective_groups import effective_groups
 from reconciler.decisions.groups.group import EffectiveGroup
 from reconciler.decisions.ownership.other_policies import claim_words, claims_on, promised_since
 from reconciler.decisions.ownership.owner import policy_mark, rivals_over
-from reconciler.kube.connection.api import Api, ApiError, UnreachableError
-from reconciler.kube.connection.connections import side_by_side
-from reconciler.kube.drain import NodeDrain, SeenNode
+from reconciler.kube.connection.api import ApiError, UnreachableError
+from reconciler.kube.connection.side_by_side import side_by_side
+from reconciler.kube.drain import SeenNode
 from reconciler.kube.leading.lease import NotLeaderError
-from reconciler.kube.leading.state import EndedPolicies
 from reconciler.kube.leading.target_holders import Holders
 from reconciler.kube.watching.live_world import IncompleteViewError
-from reconciler.kube.watching.reflector import Pace
+from reconciler.kube.watching.watch_pace import Pace
 from reconciler.plan.plan import Bound
 from reconciler.policy.documents import PolicySet
 from reconciler.providers.answer import failed
@@ -33,76 +33,15 @@ from reconciler.providers.contract import (
     Finishing,
     NodeRemoval,
     RemovalProgress,
-    RemovalState,
     TargetProvider,
     ViewUnavailableError,
     WriteCode,
     WriteResult,
     WritesTogether,
 )
-from reconciler.providers.live_platforms import Surroundings, providers
-from reconciler.providers.marks import machine_of, marked_by_targets
+from reconciler.providers.machine_of_node import machine_of
+from reconciler.providers.target_mark import marked_by_targets
 from reconciler.values.cluster_identity import FleetPlace
-
-# The providers of one live process, for its own policy and for those that it takes over from.
-
-
-class LiveProviders:
-    """Made of connections that write while the process leads: one to the cluster whose nodes are drained, and what platforms are
-    given to work with."""
-
-    def __init__(self, workload: Api, surroundings: Surroundings) -> None:
-        self._workload = workload
-        self._surroundings = surroundings
-
-    def of(self, policy: str) -> Mapping[str, TargetProvider]:
-        """Providers by kind of target, whose marks name this policy."""
-        return providers(msgspec.structs.replace(self._surroundings, owner=policy))
-
-    def former(self, ended: EndedPolicies, now_seconds: Callable[[], int]) -> Callable[[str], FormerPolicy | None]:
-        """What takes back the marks of a policy by its name; None while it has not ended."""
-
-        def of(policy: str) -> FormerPolicy | None:
-            if not ended.ended(policy):
-                return None
-            return FormerPolicy(self.of(policy), NodeDrain(self._workload, policy, now_seconds))
-
-        return of
-
-
-# Our own writes, and a view that shows them: what is decided on an older one would be judged again and refused a turn later.
-
-PATIENCE_SECONDS = 2.0
-"""A watch shows a write within milliseconds; one that does not is waited for no longer: the guards of writes hold anyway."""
-_LOOK_SECONDS = 0.02
-
-
-class OwnWrites:
-    """Generations of targets that removals have written. Without a `pace` nothing is waited for."""
-
-    def __init__(self, pace: Pace | None) -> None:
-        self._pace = pace
-        self._awaited: dict[TargetRef, int] = {}
-
-    def note(self, removals: Iterable[RemovalProgress]) -> None:
-        """Removals that finished name the generation that they wrote; 0 where the platform has none."""
-        for one in removals:
-            if one.target is not None and one.state is RemovalState.FINISHED and one.generation:
-                self._awaited[one.target] = max(one.generation, self._awaited.get(one.target, 0))
-
-    def shown(self, world: World, look: Callable[[], World]) -> World:
-        """The view, or the first later one that shows what was written. Raises what `look` does."""
-        if self._pace is None or not self._awaited:
-            return world
-        deadline = self._pace.monotonic() + PATIENCE_SECONDS
-        while self._behind(world) and self._pace.monotonic() < deadline and not self._pace.pause(_LOOK_SECONDS):
-            world = look()
-        self._awaited.clear()
-        return world
-
-    def _behind(self, world: World) -> bool:
-        """A target whose generation nobody knows (0) tells nothing."""
-        return any(0 < facts.generation < self._awaited.get(facts.ref, 0) for facts in world.targets)
 
 
 class LiveView(Protocol):

@@ -12,16 +12,21 @@ from reconciler.cluster.world import World
 from reconciler.control.live.answers import Answers
 from reconciler.control.live.buffer_status import buffer_answers
 from reconciler.control.live.live_memory_store import LiveMemoryStore, remembered_targets
-from reconciler.control.live.live_port import LivePort, LiveProviders
-from reconciler.control.live.live_run import LiveRun, Wake
+from reconciler.control.live.live_port import LivePort
+from reconciler.control.live.live_providers import LiveProviders
+from reconciler.control.live.live_run import LiveRun
 from reconciler.control.live.other_policies import OtherPolicies
 from reconciler.control.live.request_status import request_answers
 from reconciler.control.live.telling import Telling
+from reconciler.control.live.wake import Wake
 from reconciler.control.log import Log
-from reconciler.control.policy.custom_resources import OwnObjects
-from reconciler.control.policy.policy_in_force import LockedState, ObservingPolicy
+from reconciler.control.policy.observing import ObservingPolicy
+from reconciler.control.policy.own_objects import OwnObjects
+from reconciler.control.policy.stored_policy import LockedState
 from reconciler.control.turn.figures import Figures
-from reconciler.control.turn.loop import Chooser, ControlLoop, Decided, InMemoryStore, LoopReport, MemoryStore
+from reconciler.control.turn.loop import Chooser, ControlLoop
+from reconciler.control.turn.memory_store import InMemoryStore, MemoryStore
+from reconciler.control.turn.turn_report import Decided, LoopReport
 from reconciler.decisions.groups.cluster_names import CLUSTER_MARK, in_cloud
 from reconciler.decisions.groups.effective_groups import platform_chooses
 from reconciler.decisions.ownership.owner import POLICY_MARK
@@ -29,15 +34,17 @@ from reconciler.kube.connection.api import Api
 from reconciler.kube.connection.outages import Outages
 from reconciler.kube.connection.server_clock import ServerClock, farthest
 from reconciler.kube.drain import NodeDrain
+from reconciler.kube.leading.ended_policies import EndedPolicies
 from reconciler.kube.leading.lease import LeaderLease, NotLeaderError, Timing
 from reconciler.kube.leading.loop_name import CLUSTER_LABEL, ENDED, FLEET_LABEL, LoopName
 from reconciler.kube.leading.rival import LOOK_SECONDS, RivalWatch
-from reconciler.kube.leading.state import EndedPolicies, StateObject
+from reconciler.kube.leading.state import StateObject
 from reconciler.kube.leading.target_holders import TargetHolders
 from reconciler.kube.watching.collection import BUFFERS, REQUESTS, SERVICES, Collection, Served, renamed_group
 from reconciler.kube.watching.live_world import LiveWorld
-from reconciler.kube.watching.reflector import Drive, RealPace
+from reconciler.kube.watching.reflector import Drive
 from reconciler.kube.watching.target_streams import TargetStreams
+from reconciler.kube.watching.watch_pace import RealPace
 from reconciler.plan.last_decision import last_decision, told
 from reconciler.plan.plan import Action, ActionKind, Plan
 from reconciler.policy.documents import DrainRules, PolicySet

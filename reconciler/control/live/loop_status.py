@@ -6,21 +6,20 @@ import msgspec
 
 from reconciler.cluster.target import TargetFacts
 from reconciler.cluster.targets.owner_evidence import read_hold
-from reconciler.control.live.live_memory_store import LiveMemoryStore, State
+from reconciler.control.live.live_memory_store import LiveMemoryStore
 from reconciler.control.live.other_policies import OtherPolicies
 from reconciler.control.live.plan_record import PlanRecord, plan_in
-from reconciler.control.policy.policy_in_force import LockedState, StateLastGoodStore
-from reconciler.control.turn.loop import StoreUnavailableError
+from reconciler.control.live.source_standing import StandingEntry, standing_in
+from reconciler.control.policy.stored_policy import LockedState, StateLastGoodStore
+from reconciler.control.turn.memory_store import StoreUnavailableError
 from reconciler.decisions.memory import Memory
 from reconciler.decisions.ownership.other_policies import shared_targets
 from reconciler.decisions.reasons.owners import GroupHeld
 from reconciler.decisions.situation.lead_times import learned
 from reconciler.gitops.sources.last_good import LastGoodError
-from reconciler.gitops.sources.standing import Condition, Standing
 from reconciler.kube.connection.api import Api, ApiError, UnreachableError
-from reconciler.kube.leading.lease import NotLeaderError
 from reconciler.kube.leading.state import StateObject, StateUnavailableError
-from reconciler.plan.approvals import WAITS_FOR_APPROVAL
+from reconciler.plan.approvals.group_approvals import WAITS_FOR_APPROVAL
 from reconciler.plan.last_decision import last_decision
 from reconciler.plan.plan import GroupLine
 from reconciler.policy.documents import API_VERSION
@@ -35,57 +34,7 @@ from reconciler.rendering.documents.status import (
 )
 from reconciler.rendering.words.wording import next_block, next_step
 from reconciler.values.decoding import decode
-from reconciler.values.instant import InstantError, UnixSeconds, instant_text, parse_instant
-
-# How the policy's source stands, kept beside the memory of the loop: what is said of a policy that has no object of its own.
-
-PART = "conditions"
-
-
-class StandingEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """The conditions of a source; `since_seconds` is when its fault began (0: it has none)."""
-
-    source: str
-    revision: str = ""
-    since_seconds: UnixSeconds = 0
-    conditions: tuple[Condition, ...] = ()
-
-
-class StandingRecord:
-    """Written best effort and only when it says something new: another look tells it again."""
-
-    def __init__(self, state: State) -> None:
-        self._state = state
-        self._written: StandingEntry | None = None
-
-    def save(self, standing: Standing) -> None:
-        """Keep it. Never raises for what a server does."""
-        entry = StandingEntry(
-            source=standing.source,
-            revision=standing.revision,
-            since_seconds=standing.since_seconds,
-            conditions=standing.conditions(),
-        )
-        if entry == self._written:
-            return
-        try:
-            self._state.load(PART)
-            self._state.save(PART, msgspec.json.encode(entry))
-        except (StateUnavailableError, NotLeaderError):
-            return
-        self._written = entry
-
-
-def standing_in(state: State) -> StandingEntry | None:
-    """What was last kept; None when nothing was, or nothing that can be read. Raises `StateUnavailableError`."""
-    content = state.load(PART)
-    if content is None:
-        return None
-    try:
-        return decode(content, StandingEntry)
-    except msgspec.MsgspecError:
-        return None
-
+from reconciler.values.instant import InstantError, instant_text, parse_instant
 
 _UNREADABLE = (ApiError, UnreachableError, msgspec.MsgspecError)
 _NOT_FOUND = 404

@@ -18,7 +18,7 @@ from reconciler.control.live.plan_record import plan_in
 from reconciler.decisions.memory import Claim
 from reconciler.decisions.ownership.other_policies import LEASE_PREFIX, STATE_PREFIX
 from reconciler.kube.connection.api import Api, ApiError, UnreachableError
-from reconciler.kube.connection.connections import side_by_side
+from reconciler.kube.connection.side_by_side import side_by_side
 from reconciler.kube.leading.loop_name import CLUSTER_LABEL, STATE_LABEL, LoopName
 from reconciler.kube.leading.rival import LATELY_SECONDS, LOOK_SECONDS, WRITE_SECONDS
 from reconciler.kube.leading.state import StateObject, StateUnavailableError

@@ -5,10 +5,10 @@ from contextlib import suppress
 import msgspec
 
 from reconciler.control.live.live_memory_store import State
-from reconciler.control.turn.loop import LoopReport
+from reconciler.control.turn.turn_report import LoopReport
 from reconciler.kube.leading.lease import NotLeaderError
 from reconciler.kube.leading.state import StateUnavailableError
-from reconciler.plan.approvals import WAITS_FOR_APPROVAL
+from reconciler.plan.approvals.group_approvals import WAITS_FOR_APPROVAL
 from reconciler.plan.plan import BufferLine, GroupLine, Plan, RequestLine
 from reconciler.values.decoding import decode
 from reconciler.values.instant import InstantError, instant_text, parse_instant

@@ -5,24 +5,16 @@ whoever asks for that. Marks of other programs, and of policies that somebody ru
 """
 
 from collections.abc import Callable, Mapping
-from enum import StrEnum
 from typing import Protocol
 
 import msgspec
 
-from reconciler.cluster.target import Machine, TargetFacts, TargetRef
-from reconciler.cluster.targets.owner_evidence import HOLD
+from reconciler.cluster.target import Machine, TargetRef
 from reconciler.cluster.world import World
-from reconciler.decisions.ownership.handover import place
 from reconciler.decisions.ownership.owner import policy_mark
-from reconciler.kube.connection.api import Api, ApiError, ContentType, UnreachableError
-from reconciler.kube.drain import DELETING_TAINT, DrainMark, read_mark
-from reconciler.kube.watching.collection import Served, object_of
-from reconciler.policy.documents import PolicySet
-from reconciler.providers.answer import CloudError
+from reconciler.kube.connection.api import ApiError, UnreachableError
+from reconciler.kube.drain_mark import DELETING_TAINT, DrainMark, read_mark
 from reconciler.providers.contract import TargetProvider, WriteCode, WriteResult
-from reconciler.providers.live_platforms import hold_in_cloud
-from reconciler.values.decoding import decode
 
 
 class Reopening(Protocol):
@@ -151,103 +143,3 @@ def _marks(world: World, chosen: Callable[[DrainMark], bool]) -> dict[str, str]:
         for shape in world.node_shapes
     ]
     return {node.name: value for node in world.nodes if (value := values[node.shape]) is not None}
-
-
-# Holds written on targets: one annotation, under our manager, where it is ours to write; in a cloud what stands for it there.
-
-_CONFLICT = 409
-_TRIES = 3
-
-
-class HoldState(StrEnum):
-    """Held, Released: written. Unchanged: it was so already. Refused: it may not be written here, `message` says where
-    instead. Failed: the server did not take it."""
-
-    HELD = "Held"
-    RELEASED = "Released"
-    UNCHANGED = "Unchanged"
-    REFUSED = "Refused"
-    FAILED = "Failed"
-
-
-class HoldResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of the hold of one group. `lines` are YAML to write elsewhere, where it was refused; `before` is the hold
-    that was there (empty: none), `now` the one that is."""
-
-    group: str
-    target: str
-    state: HoldState
-    before: str = ""
-    now: str = ""
-    message: str = ""
-    lines: tuple[str, ...] = ()
-
-
-class _Meta(msgspec.Struct, rename="camel"):
-    resource_version: str = ""
-    annotations: dict[str, str] | None = None
-
-
-class _Object(msgspec.Struct):
-    metadata: _Meta
-
-
-def set_hold(api: Api, served: tuple[Served, ...], policy: PolicySet, group: str, facts: TargetFacts, text: str) -> HoldResult:
-    """Write the annotation with `text` (empty: take it off). The object is read, and written with that resourceVersion. If
-    somebody else was faster, it is read again, up to three times. A target of a cloud is written there, by whom `policy` says.
-    Never raises for what the server or the cloud says."""
-    target_object = object_of(facts.ref, served)
-    if target_object is None:
-        return _in_cloud(policy, group, facts, text)
-    refused = _elsewhere(group, facts, text)
-    if refused is not None:
-        return refused
-    path = target_object.path
-    error: Exception | None = None
-    for _ in range(_TRIES):
-        try:
-            meta = decode(api.get(path), _Object).metadata
-            before = (meta.annotations or {}).get(HOLD, "")
-            if before == text:
-                return HoldResult(group=group, target=str(facts.ref), state=HoldState.UNCHANGED, before=before, now=text)
-            change = {"metadata": {"resourceVersion": meta.resource_version, "annotations": {HOLD: text or None}}}
-            api.write("PATCH", path, change, content_type=ContentType.MERGE_PATCH)
-            state = HoldState.HELD if text else HoldState.RELEASED
-            return HoldResult(group=group, target=str(facts.ref), state=state, before=before, now=text)
-        except (ApiError, UnreachableError) as caught:
-            error = caught
-            if not isinstance(caught, ApiError) or caught.status != _CONFLICT:
-                break
-    return HoldResult(group=group, target=str(facts.ref), state=HoldState.FAILED, message=str(error))
-
-
-def _in_cloud(policy: PolicySet, group: str, facts: TargetFacts, text: str) -> HoldResult:
-    target = str(facts.ref)
-    try:
-        before = hold_in_cloud(facts.ref, policy, text)
-    except CloudError as error:
-        return HoldResult(group=group, target=target, state=HoldState.FAILED, message=str(error))
-    if before is None:
-        message = f"{target}: no hold can be written there. Hold the group in the policy (spec.hold)"
-        return HoldResult(group=group, target=target, state=HoldState.REFUSED, message=message)
-    if before == text:
-        return HoldResult(group=group, target=target, state=HoldState.UNCHANGED, before=before, now=text)
-    return HoldResult(group=group, target=target, state=HoldState.HELD if text else HoldState.RELEASED, before=before, now=text)
-
-
-def _elsewhere(group: str, facts: TargetFacts, text: str) -> HoldResult | None:
-    """What a topology makes is its own, annotations too: it is written on the Cluster, by whoever writes that."""
-    if not facts.owner.topology_owned or facts.owner.hold == text:
-        return None
-    verb = "add to" if text else "take out of"
-    value = msgspec.json.encode(text or facts.owner.hold).decode()
-    return HoldResult(
-        group=group,
-        target=str(facts.ref),
-        state=HoldState.REFUSED,
-        before=facts.owner.hold,
-        now=facts.owner.hold,
-        message=f"a topology owns {facts.ref}, so nothing is written on it: {verb} {place(facts)}, "
-        "or use spec.hold of the NodeGroup",
-        lines=("metadata:", "  annotations:", f"    {HOLD}: {value}"),
-    )

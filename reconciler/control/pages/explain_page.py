@@ -9,7 +9,7 @@ from urllib.parse import parse_qs
 from reconciler.cluster.defects import judged
 from reconciler.cluster.world import World
 from reconciler.control.pages.route import JSON, Answer, Request, Route
-from reconciler.control.turn.loop import Decided
+from reconciler.control.turn.turn_report import Decided
 from reconciler.plan.narrowed import Chosen, nothing_matches
 from reconciler.plan.plan import Plan
 from reconciler.rendering.documents.explanation.case import Case

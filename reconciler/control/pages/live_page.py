@@ -8,58 +8,18 @@ import msgspec
 
 from reconciler.cluster.defects import judged
 from reconciler.cluster.world import World
+from reconciler.control.pages.outlook import Outlook
 from reconciler.control.pages.route import HTML, Answer, Request, Route
 from reconciler.control.turn.figures import Figures, Seen
-from reconciler.control.turn.loop import Decided
+from reconciler.control.turn.turn_report import Decided
 from reconciler.decisions.outcome.upcoming_nodes import UpcomingNode, upcoming_nodes
 from reconciler.decisions.view import View
 from reconciler.decisions.work import Work
 from reconciler.plan.picture import Picture, Pictures, picture
 from reconciler.plan.plan import Plan
-from reconciler.rendering.printers.html.live import LiveState, Rest, live_html
+from reconciler.rendering.printers.html.live import LiveState, live_html
 from reconciler.rendering.printers.html.plan import plan_html
-from reconciler.simulation.settled import come_to_rest
 from reconciler.values.instant import instant_text
-
-# The steady state of the last plan: worked out when somebody looks, and never for more than a tenth of the time.
-
-_PAUSES = 9
-"""After so many times as long as it took it may be worked out again."""
-WORK_BUDGET = 2_000_000
-"""Steps of each decision on the way: a turn that is due meanwhile shares the processor with it."""
-
-
-class Outlook:
-    """Many threads may ask; one at a time works, and all others get what was found last."""
-
-    def __init__(self, monotonic: Callable[[], float]) -> None:
-        self._monotonic = monotonic
-        self._busy = threading.Lock()
-        self._rest: Rest | None = None
-        self._digest = ""
-        self._next = 0.0
-
-    def of(self, plan: Plan, decided: Decided) -> Rest | None:
-        """The steady state of `plan`, or of an earlier plan that is too young to look again; None: not known yet."""
-        if self._digest == plan.digest or not self._busy.acquire(blocking=False):
-            return self._rest
-        try:
-            began = self._monotonic()
-            if began < self._next:
-                return self._rest
-            rest = come_to_rest(decided.world, decided.policy, decided.memory, decided.now_seconds, plan, WORK_BUDGET).plan
-            ended = self._monotonic()
-            self._next = ended + _PAUSES * (ended - began)
-            self._rest = Rest(
-                at_seconds=decided.now_seconds,
-                sizes={line.target: line.settled for line in rest.groups if line.settled is not None},
-                per_hour=rest.cost.settled_per_hour,
-            )
-            self._digest = plan.digest
-            return self._rest
-        finally:
-            self._busy.release()
-
 
 PATH, REPORT = "/", "/report"
 LEAST_PERIOD_SECONDS, MOST_PERIOD_SECONDS = 2, 60

@@ -9,7 +9,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Histo
 from prometheus_client.registry import Collector
 
 from reconciler.control.turn.figures import Figures, Seen
-from reconciler.plan.approvals import WAITS_FOR_APPROVAL
+from reconciler.plan.approvals.group_approvals import WAITS_FOR_APPROVAL
 from reconciler.plan.plan import NodeState, Plan, PodOutcome
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
-from reconciler.kube.connection.token_judge import Refusal
+from reconciler.kube.connection.token_review import Refusal
 
 TEXT = "text/plain; charset=utf-8"
 JSON = "application/json"

@@ -4,36 +4,22 @@ An invalid NodeGroup is held alone. If a NodeGroupPolicy is invalid or deleted, 
 where there were some are refused. What is in force is saved before it is used.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from typing import Protocol
 
 import msgspec
 
 from reconciler.control.policy.policy_in_force import PolicyInForce
-from reconciler.control.policy.policy_source import FollowedSource
-from reconciler.control.turn.loop import LoopReport
 from reconciler.gitops.git.fault import Fault, FaultCode, SourceError, failed
 from reconciler.gitops.sources.last_good import LastGood, LastGoodStore
-from reconciler.gitops.sources.standing import SourceEvent, Standing
-from reconciler.kube.custom.custom_object import CustomObject, CustomObjects, CustomReader, CustomText
-from reconciler.kube.custom.custom_policy import InForce, Judged, judge
-from reconciler.kube.leading.events import Subject
-from reconciler.plan.plan import Plan
+from reconciler.gitops.sources.standing import SourceEvent
+from reconciler.kube.custom.custom_in_force import InForce
+from reconciler.kube.custom.custom_object import CustomObject
+from reconciler.kube.custom.custom_policy import Judged, judge
+from reconciler.kube.custom.custom_reader import CustomReader
+from reconciler.kube.custom.custom_text import CustomText
 from reconciler.policy.documents import PolicySet
 from reconciler.rendering.words.wording import count
-
-# What the loop asks of custom resources of ours: something to tell a turn on.
-
-
-class OwnObjects(Protocol):
-    """Custom resources of ours, on which a turn is told: their status, and Events about them."""
-
-    def subjects(self, plan: Plan | None) -> Mapping[str, Subject]:
-        """What Events are about, by the text that the plan calls a target by."""
-
-    def turned(self, report: LoopReport) -> None:
-        """After a turn. Never raises for what a server does."""
-
 
 SOURCE = "custom resources"
 PATIENCE_SECONDS = 5.0
@@ -204,63 +190,3 @@ def _of_groups(reading: Reading) -> Fault | None:
     problems = tuple(problem for title in sorted(wrong) for problem in wrong[title])
     versions = sorted(f"{item.title}@{item.generation}" for item in reading.objects if item.title in wrong)
     return Fault(code=FaultCode.INVALID_POLICY, message=message, revision=", ".join(versions), problems=problems)
-
-
-# Custom resources as the live loop takes them: followed by every instance, judged and kept by the leader.
-
-
-class CustomResourceSource:
-    """The `Source` of a live process. `follow` makes the policy again whenever this process begins to lead, and `policy` is the
-    current one. `term`, `wait_seconds`, `looked` and `tell` as for a `FollowedSource`. `looked_too` may be set: it is called
-    after every look."""
-
-    def __init__(
-        self,
-        objects: CustomObjects,
-        follow: Callable[[], CustomResourcePolicy],
-        term: Callable[[], int],
-        wait_seconds: Callable[[int], float],
-        looked: Sequence[Callable[[Standing], None]] = (),
-        tell: Callable[[SourceEvent], None] = lambda _: None,
-    ) -> None:
-        self.objects = objects
-        self.policy: CustomResourcePolicy
-        self.looked_too: Callable[[], None] = lambda: None
-        self._follow = follow
-        self._followed = FollowedSource(self._anew, term, wait_seconds, (*looked, lambda _: self.looked_too()), tell)
-
-    def current(self) -> PolicySet:
-        """The policy in force. Raises `NoPolicyError` unless `missing` is empty."""
-        return self._followed.current()
-
-    def missing(self) -> str:
-        """Why there is none."""
-        return self._followed.missing()
-
-    @property
-    def standing(self) -> Standing:
-        """How the source stands."""
-        return self._followed.standing
-
-    def start(self, changed: Callable[[], None]) -> None:
-        """Follow from now on; `changed` is called when another policy is in force."""
-        self.objects.start(self._followed.notify)
-        self._followed.start(changed)
-
-    def poll(self) -> bool:
-        """Look once, instead of `start`."""
-        self.objects.start()
-        return self._followed.poll()
-
-    def notify(self) -> None:
-        """Look soon."""
-        self._followed.notify()
-
-    def stop(self) -> None:
-        """Follow no more."""
-        self.objects.stop()
-        self._followed.stop()
-
-    def _anew(self) -> CustomResourcePolicy:
-        self.policy = self._follow()
-        return self.policy

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from reconciler.control.policy.policy_in_force import LockedState, StateLastGoodStore
+from reconciler.control.policy.stored_policy import LockedState, StateLastGoodStore
 from reconciler.gitops.sources.last_good import LastGoodError
 from reconciler.kube.connection.api import Api
 from reconciler.kube.leading.loop_name import CLUSTER_LABEL, STATE_LABEL

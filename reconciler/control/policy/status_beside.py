@@ -10,24 +10,20 @@ from typing import Protocol, TypeVar
 
 import msgspec
 
-from reconciler.control.policy.custom_status import (
-    of_group,
-    of_invalid,
-    of_policy,
-    of_waiting,
-    status_of_group,
-    status_of_policy,
-)
-from reconciler.control.turn.loop import LoopReport
+from reconciler.control.policy.custom_status import status_of_group, status_of_policy
+from reconciler.control.policy.plan_conditions import of_group, of_invalid, of_policy, of_waiting
+from reconciler.control.turn.turn_report import LoopReport
 from reconciler.gitops.sources.acceptance import short_revision
 from reconciler.gitops.sources.standing import Standing
-from reconciler.kube.custom.custom_object import CustomObject, CustomReader, CustomText, placed
+from reconciler.kube.custom.custom_object import CustomObject
+from reconciler.kube.custom.custom_reader import CustomReader
+from reconciler.kube.custom.custom_text import CustomText, placed
 from reconciler.kube.custom.status import Status, StatusWriter
 from reconciler.kube.leading.events import Subject
 from reconciler.kube.leading.lease import NotLeaderError
 from reconciler.plan.plan import GroupLine, Plan
 from reconciler.policy.documents import NodeGroup, NodeGroupPolicy, PolicySet
-from reconciler.policy.problems.findings import Problem
+from reconciler.policy.problems.problem import Problem
 from reconciler.values.instant import instant_text
 
 _OTHERWISE, _MISSING = "FollowsAnotherSource", "NotInForce"

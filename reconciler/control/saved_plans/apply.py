@@ -5,17 +5,18 @@ from collections.abc import Sequence
 import msgspec
 
 from reconciler.cluster.world import World
-from reconciler.control.turn.loop import ActionResult, ControlLoop, MemoryStore, PolicySource, ResultState
+from reconciler.control.turn.loop import ControlLoop, PolicySource
+from reconciler.control.turn.memory_store import MemoryStore
+from reconciler.control.turn.turn_report import ActionResult, ResultState
 from reconciler.decisions.decide import DEFAULT_WORK_BUDGET
 from reconciler.decisions.ownership.owner import OUR_MANAGER
-from reconciler.plan.approvals import Approval, Occasion, judge_removals
-from reconciler.plan.comparison import evicted_now
+from reconciler.plan.approvals.plan_approvals import Approval, Occasion, judge_removals
+from reconciler.plan.impact import evicted_now
 from reconciler.plan.one_write import DEFERRED
 from reconciler.plan.plan import Action, ActionKind, GroupLine, OwnerState, Plan
-from reconciler.plan.saved import Intersection, Refusal, action_key, intersection
+from reconciler.plan.saved_intersection import Intersection, Refusal, action_key, intersection
 from reconciler.providers.contract import ClusterPort
-from reconciler.rendering.documents.apply import AppliedAction, ApplyDocument, WhyNot
-from reconciler.values.instant import instant_text, parse_instant
+from reconciler.values.instant import parse_instant
 
 MAX_ROUNDS = 4
 """A target that was adopted is written in the next round, when the adoption has been read back."""
@@ -145,60 +146,3 @@ class PlanApplication:
 
 def _ours(line: GroupLine) -> bool:
     return line.owner.state is OwnerState.OURS and line.owner.by in ("", OUR_MANAGER)
-
-
-# A carried out plan as the document that is printed.
-
-
-def apply_document(saved: Plan, applied: Applied, now_seconds: int, happened: tuple[str, ...] = ()) -> ApplyDocument:
-    """Every action of the saved plan in its order; one that nothing is known of was not reached."""
-    results = {action_key(result.action): result for result in applied.results}
-    refusals = {action_key(refusal.action): refusal for refusal in applied.refusals}
-    actions = []
-    for action in saved.actions:
-        key = action_key(action)
-        if key in results:
-            actions.append(msgspec.structs.replace(_result(action, results[key]), later=key in applied.later))
-        elif key in refusals:
-            actions.append(_refusal(action, refusals[key]))
-        else:
-            why = WhyNot(code="NotReached", message="it was not reached")
-            actions.append(_entry(action, action, ResultState.SKIPPED.value, (why,)))
-    return ApplyDocument(
-        plan=saved.digest,
-        decision=applied.fresh.digest if applied.fresh is not None else "",
-        planned_at=saved.now,
-        now=instant_text(now_seconds),
-        cluster=saved.cluster,
-        policy=saved.policy,
-        complete=applied.complete,
-        actions=tuple(actions),
-        happened=happened,
-        unavailable=applied.unavailable,
-    )
-
-
-def _result(planned: Action, result: ActionResult) -> AppliedAction:
-    done = result.state is ResultState.DONE
-    reasons = () if done else (WhyNot(code=result.code or result.state.value, message=result.message),)
-    return _entry(planned, result.action, result.state.value, reasons)
-
-
-def _refusal(planned: Action, refusal: Refusal) -> AppliedAction:
-    reasons = tuple(WhyNot(code=reason.code, message=reason.message) for reason in refusal.reasons)
-    return _entry(planned, refusal.action, ResultState.REFUSED.value, reasons)
-
-
-def _entry(planned: Action, action: Action, state: str, reasons: tuple[WhyNot, ...]) -> AppliedAction:
-    return AppliedAction(
-        kind=action.kind.value,
-        group=action.group,
-        target=action.target,
-        from_=action.from_,
-        to=action.to,
-        planned_to=planned.to,
-        nodes=action.nodes,
-        machines=action.machines,
-        state=state,
-        reasons=reasons,
-    )

@@ -6,7 +6,9 @@ import msgspec
 
 from reconciler.cluster.world import World
 from reconciler.control.saved_plans.apply import Applied
-from reconciler.control.turn.loop import ActionResult, ControlLoop, LoopReport, MemoryStore, PolicySource, ResultState
+from reconciler.control.turn.loop import ControlLoop, PolicySource
+from reconciler.control.turn.memory_store import MemoryStore
+from reconciler.control.turn.turn_report import ActionResult, LoopReport, ResultState
 from reconciler.decisions.decide import DEFAULT_WORK_BUDGET
 from reconciler.plan.plan import Action, ActionKind, Plan
 from reconciler.providers.contract import ClusterPort, RemovalProgress, RemovalState

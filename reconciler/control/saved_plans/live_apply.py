@@ -17,7 +17,7 @@ from reconciler.cluster.target import TargetRef
 from reconciler.cluster.world import World
 from reconciler.control.live.live_memory_store import LiveMemoryStore
 from reconciler.control.live.live_process import LiveProcess
-from reconciler.control.live.live_run import WakeReason
+from reconciler.control.live.wake import WakeReason
 from reconciler.control.saved_plans.apply import Applied, PlanApplication, RemovalTerms
 from reconciler.control.saved_plans.departures import Departures
 from reconciler.decisions.decide import DEFAULT_WORK_BUDGET
@@ -26,7 +26,7 @@ from reconciler.kube.leading.lease import NotLeaderError
 from reconciler.plan.one_write import DEFERRED
 from reconciler.plan.plan import Bound, Plan
 from reconciler.plan.reason import Because
-from reconciler.plan.saved import Refusal, action_key
+from reconciler.plan.saved_intersection import Refusal, action_key
 from reconciler.policy.documents import PolicySet
 from reconciler.providers.contract import (
     ClusterPort,

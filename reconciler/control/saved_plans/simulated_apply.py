@@ -3,7 +3,7 @@
 from reconciler.cluster.world import World
 from reconciler.control.saved_plans.apply import Applied, PlanApplication, RemovalTerms
 from reconciler.control.saved_plans.departures import Departures
-from reconciler.control.turn.loop import InMemoryStore
+from reconciler.control.turn.memory_store import InMemoryStore
 from reconciler.plan.plan import Plan
 from reconciler.policy.documents import PolicySet
 from reconciler.providers.simulated import SimulatedPort

@@ -5,9 +5,10 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from reconciler.cluster.target import TargetRef
-from reconciler.control.turn.loop import ActionResult, LoopReport, ResultState
+from reconciler.control.turn.turn_report import ActionResult, LoopReport, ResultState
 from reconciler.kube.leading.events import Happening, Severity, Subject
-from reconciler.kube.watching.collection import Served, object_of
+from reconciler.kube.watching.collection import Served
+from reconciler.kube.watching.target_object import object_of
 from reconciler.plan.plan import ActionKind, Plan, PodOutcome
 from reconciler.providers.contract import RemovalProgress, RemovalState
 from reconciler.values.plural import count_text

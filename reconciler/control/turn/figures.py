@@ -1,171 +1,19 @@
 """What the live loop has done and seen, counted: the one place that metrics, readiness and the status page read."""
 
 import threading
-from collections import Counter, deque
-from collections.abc import Iterator, Mapping
-from decimal import Decimal
+from collections import Counter
+from collections.abc import Mapping
 
 import msgspec
 
-from reconciler.control.turn.loop import ActionResult, Decided, LoopReport, ResultState
+from reconciler.control.turn.decision_history import History
+from reconciler.control.turn.recent_hours import Recent
+from reconciler.control.turn.turn_report import Decided, LoopReport, ResultState
 from reconciler.decisions.situation.lead_times import LearnedLeadTime, learned
-from reconciler.plan.decided import Decision, Fate
+from reconciler.plan.decided import Decision
 from reconciler.plan.plan import ActionKind, Plan
-from reconciler.providers.contract import RemovalProgress, RemovalState
-from reconciler.rendering.printers.html.recent import MOST as MOST_SAMPLES
-from reconciler.rendering.printers.html.recent import STEP_SECONDS, Sample
-
-# The last decisions of this process and what became of them: written turn by turn, kept in memory alone.
-
-MOST = 500
-"""Actions that are remembered. One plan may have more; the page folds what is alike and shows twenty."""
-_FATES = {
-    ResultState.DONE: Fate.DONE,
-    ResultState.SKIPPED: Fate.SKIPPED,
-    ResultState.REFUSED: Fate.REFUSED,
-    ResultState.FAILED: Fate.FAILED,
-}
-_GROWS = (ActionKind.RESIZE, ActionKind.REPLACE)
-_FOLLOWS_WITHIN_SECONDS = 60
-"""A view shows what was written by then."""
-
-
-class History:
-    """Oldest first. An action that is decided again with the same end is counted, not shown twice. Growth is under way until its
-    nodes are there, a removal until its node is gone or stays."""
-
-    def __init__(self) -> None:
-        self._kept: deque[Decision] = deque(maxlen=MOST)
-        self._turned = 0
-
-    def entries(self) -> tuple[Decision, ...]:
-        """All that are kept."""
-        return tuple(self._kept)
-
-    def turned(self, report: LoopReport) -> None:
-        """One turn ended."""
-        for progress in report.removals:
-            self._removal(progress, report.at_seconds)
-        if report.plan is None:
-            return
-        self._grown(report.plan, report.at_seconds)
-        standing = {_key(entry): at for at, entry in enumerate(self._kept) if entry.last_seconds == self._turned}
-        fresh = []
-        for made in (_decision(result, report) for result in report.results):
-            at = standing.get(_key(made))
-            if at is None or made.fate is Fate.UNDER_WAY:
-                fresh.append(made)
-            else:
-                known = self._kept[at]
-                self._kept[at] = msgspec.structs.replace(
-                    known, last_seconds=made.at_seconds, times=known.times + 1, words=made.words,
-                    retry_seconds=made.retry_seconds,
-                )  # fmt: skip
-        self._kept.extend(fresh)  # last: where it is full, positions move
-        self._turned = report.at_seconds
-
-    def _under_way(self) -> Iterator[tuple[int, Decision]]:
-        yield from [(at, entry) for at, entry in enumerate(self._kept) if entry.fate is Fate.UNDER_WAY]
-
-    def _removal(self, progress: RemovalProgress, at_seconds: int) -> None:
-        if progress.state is RemovalState.DRAINING:
-            fate, words = Fate.UNDER_WAY, progress.message or "being drained"
-        elif progress.state is RemovalState.FINISHED:
-            fate, words = Fate.DONE, "drained, and its machine is being deleted"
-        else:
-            fate, words = Fate.FAILED, f"stays: {progress.message}"
-        for at, entry in self._under_way():
-            if entry.kind is ActionKind.REMOVE_NODE and progress.node in entry.nodes:
-                since = entry.fate_seconds if fate is entry.fate else at_seconds
-                self._kept[at] = msgspec.structs.replace(
-                    entry, fate=fate, words=words, code=progress.code, fate_seconds=since, last_seconds=at_seconds
-                )
-                return
-        if fate is not Fate.UNDER_WAY:
-            self._kept.append(
-                Decision(
-                    at_seconds=at_seconds, kind=ActionKind.REMOVE_NODE, group="", target=str(progress.target),
-                    from_=progress.replicas + (fate is Fate.DONE), to=progress.replicas, nodes=(progress.node,),
-                    reason="begun by an earlier leader", fate=fate, code=progress.code, words=words, fate_seconds=at_seconds,
-                    last_seconds=at_seconds,
-                )
-            )  # fmt: skip
-
-    def _grown(self, plan: Plan, at_seconds: int) -> None:
-        """Growth is judged by what the plan sees: nodes of the group, and the size of its target."""
-        for at, entry in self._under_way():
-            if entry.kind not in _GROWS:
-                continue
-            line = next((line for line in plan.groups if line.target == entry.target), None)
-            there = sum(1 for node in plan.nodes if line is not None and node.group == line.name)
-            missing = entry.to - there
-            if line is None:
-                fate, words = Fate.DONE, "the group is not decided any more"
-            elif missing <= 0:
-                fate, words = Fate.DONE, "all of them have joined"
-            elif line.current < entry.to and at_seconds - entry.at_seconds > _FOLLOWS_WITHIN_SECONDS:
-                fate, words = Fate.FAILED, f"{line.current} replicas are asked for now, {there} are nodes"
-            else:
-                fate, words = Fate.UNDER_WAY, f"{missing} of them still to join"
-            since = entry.fate_seconds if fate is entry.fate else at_seconds
-            self._kept[at] = msgspec.structs.replace(entry, fate=fate, words=words, fate_seconds=since)
-
-
-def _decision(result: ActionResult, report: LoopReport) -> Decision:
-    action, at_seconds = result.action, report.at_seconds
-    fate = _FATES[result.state]
-    words = result.message
-    if fate is Fate.DONE and action.to > action.from_ and action.kind in _GROWS:
-        fate, words = Fate.UNDER_WAY, words or f"{action.to - action.from_} of them still to join"
-    elif fate is Fate.DONE and action.kind is ActionKind.REMOVE_NODE:
-        fate, words = Fate.UNDER_WAY, words or "being drained"
-    return Decision(
-        at_seconds=at_seconds, kind=action.kind, group=action.group, target=action.target, from_=action.from_, to=action.to,
-        nodes=action.nodes, machines=action.machines, reason_code=action.reason.code, reason=action.reason.message, fate=fate,
-        code=result.code, words=words, fate_seconds=at_seconds, last_seconds=at_seconds,
-        retry_seconds=report.retry_seconds(action),
-    )  # fmt: skip
-
-
-def _key(entry: Decision) -> tuple[object, ...]:
-    return entry.kind, entry.target, entry.from_, entry.to, entry.nodes, entry.machines, entry.fate, entry.code
-
-
-# The last six hours, step by step: written turn by turn, kept in memory alone.
-
-
-class Recent:
-    """One sample per step, the highest of each figure, at most `MOST` of them."""
-
-    def __init__(self) -> None:
-        self._kept: deque[Sample] = deque(maxlen=MOST_SAMPLES)
-
-    def entries(self) -> tuple[Sample, ...]:
-        """All that are kept, oldest first."""
-        return tuple(self._kept)
-
-    def decided(self, plan: Plan, at_seconds: int) -> None:
-        """One plan was decided."""
-        cost = plan.cost.current_per_hour
-        made = Sample(
-            at_seconds=at_seconds // STEP_SECONDS * STEP_SECONDS,
-            nodes=sum(group.current for group in plan.groups),
-            pending=len(plan.pods),
-            cost_micros=None if cost is None else int(Decimal(cost) * 1_000_000),
-        )
-        if self._kept and self._kept[-1].at_seconds == made.at_seconds:
-            made = _highest(self._kept.pop(), made)
-        self._kept.append(made)
-
-
-def _highest(one: Sample, other: Sample) -> Sample:
-    costs = [sample.cost_micros for sample in (one, other) if sample.cost_micros is not None]
-    return Sample(
-        at_seconds=one.at_seconds,
-        nodes=max(one.nodes, other.nodes),
-        pending=max(one.pending, other.pending),
-        cost_micros=max(costs, default=None),
-    )
+from reconciler.providers.contract import RemovalState
+from reconciler.rendering.printers.html.recent import Sample
 
 
 class Seen(msgspec.Struct, frozen=True, kw_only=True):

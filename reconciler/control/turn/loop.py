@@ -1,24 +1,24 @@
 """The loop: observe, decide, re-validate, actuate, record. Level-based: each turn starts from what is there."""
 
 from collections.abc import Callable, Iterable, Mapping
-from enum import StrEnum
 from typing import Protocol, TypeAlias
 
 import msgspec
 
 from reconciler.cluster.defects import judged
-from reconciler.cluster.target import TargetFacts, TargetRef
+from reconciler.cluster.target import TargetRef
 from reconciler.cluster.world import World
+from reconciler.control.turn.memory_store import MemoryStore, StoreUnavailableError
+from reconciler.control.turn.revalidation import Moved, Stands, revalidate
+from reconciler.control.turn.turn_report import ActionResult, Decided, LoopReport, ResultState
 from reconciler.decisions.decide import DEFAULT_WORK_BUDGET, decide, settle
 from reconciler.decisions.demand.pending import arriving
 from reconciler.decisions.groups.effective_groups import effective_groups
 from reconciler.decisions.memory import Memory, Outcome
-from reconciler.decisions.ownership.other_policies import claim_words, claims_on, promised_since
 from reconciler.decisions.ownership.second_writer import without_last_writes
 from reconciler.decisions.reasons.pods import Arriving
 from reconciler.decisions.reasons.sizes import PendingPods
 from reconciler.decisions.removal.under_way import called_off, intending, recovered
-from reconciler.decisions.situation.backoff import retry_seconds
 from reconciler.plan.one_write import DEFERRED, OneWrite
 from reconciler.plan.plan import Action, ActionKind, Bound, Plan
 from reconciler.policy.documents import Mode, PolicySet
@@ -32,194 +32,7 @@ from reconciler.providers.contract import (
     WriteCode,
     WriteResult,
 )
-from reconciler.values.decoding import decode
 from reconciler.values.defect import defect_text
-
-# Before an action is done: is what it was judged on still so?
-
-
-class Stands(msgspec.Struct, frozen=True):
-    """The action may be done: on what, and the bound to write under."""
-
-    target: TargetRef
-    bound: Bound
-
-
-class Moved(msgspec.Struct, frozen=True):
-    """It may not: `why` says what has moved."""
-
-    why: str
-
-
-def revalidate(action: Action, judged: World, fresh: World) -> Stands | Moved:
-    """Judge again with what a fresh view says.
-
-    Replicas and all ownership evidence must be what they were. If a resourceVersion moved for another reason (status, an
-    unrelated label), the bound takes it over. For a removal, the node must still be there and must not be leaving already. Its
-    pods must be those of the earlier view: nothing new may have been bound to it.
-    """
-    facts = _facts(fresh, action.target)
-    if facts is None:
-        return Moved(f"{action.target} is not there any more")
-    if (facts.replicas or 0) != action.bound.replicas:
-        return Moved(f"{action.target} has {facts.replicas} replicas now, {action.bound.replicas} were judged")
-    if fresh is not judged:
-        before = _facts(judged, action.target)
-        if before is None or before.owner != facts.owner:
-            return Moved(f"who owns the replicas of {action.target} has changed since they were judged")
-        if claims_on(judged.claims, action.target) != (claims := claims_on(fresh.claims, action.target)):
-            named = ", ".join(claim_words(one) for one in claims) or "no other policy"
-            return Moved(f"{named} has {action.target} now, which was judged otherwise")
-        if action.reason.code == PendingPods.code and (since := promised_since(judged.claims, fresh.claims)) is not None:
-            return Moved(f"{claim_words(since)} has promised nodes to pods since then. The next iteration ignores these pods")
-        for node in action.nodes:
-            moved = _node_moved(node, judged, fresh)
-            if moved:
-                return Moved(moved)
-        joined = _machine_joined(action, fresh)
-        if joined:
-            return Moved(joined)
-    return Stands(facts.ref, msgspec.structs.replace(action.bound, resource_version=facts.resource_version))
-
-
-def _facts(world: World, target: str) -> TargetFacts | None:
-    return next((facts for facts in world.targets if str(facts.ref) == target), None)
-
-
-def _machine_joined(action: Action, fresh: World) -> str:
-    """A machine that was judged to be no node any more to come, and came all the same. It may not say so yet."""
-    names = {node.name for node in fresh.nodes} if action.machines else ()
-    for name in action.machines:
-        if name in names:
-            return f"machine {name} has become node {name}"
-    for machine in fresh.machines:
-        if machine.name in action.machines and str(machine.target) == action.target and machine.node:
-            return f"machine {machine.name} has become node {machine.node}"
-    return ""
-
-
-def _node_moved(name: str, judged: World, fresh: World) -> str:
-    now = _index(fresh, name)
-    if now is None:
-        return f"node {name} is not there any more"
-    if fresh.nodes[now].deleting:
-        return f"node {name} is being deleted already"
-    before = _index(judged, name)
-    known = _pods_on(judged, before) if before is not None else frozenset()
-    new = sorted(_pods_on(fresh, now) - known)
-    return f"{new[0]} was bound to node {name} after it was judged" if new else ""
-
-
-def _index(world: World, name: str) -> int | None:
-    return next((index for index, node in enumerate(world.nodes) if node.name == name), None)
-
-
-def _pods_on(world: World, node: int) -> frozenset[str]:
-    column, pods = world.pods.node, world.pods
-    keys: list[str] = []
-    position = -1
-    while True:
-        try:
-            position = column.index(node, position + 1)
-        except ValueError:
-            return frozenset(keys)
-        keys.append(pods.key(position))
-
-
-# Where the loop's memory lies between two decisions.
-
-
-class StoreUnavailableError(Exception):
-    """The memory cannot be read or written now; the message says why."""
-
-
-class MemoryStore(Protocol):
-    """Keeps one Memory. A write is complete when `save` returns: what depends on it may be done then."""
-
-    def load(self) -> Memory:
-        """The memory last saved; an empty one at the first start. Raises `StoreUnavailableError`."""
-
-    def save(self, memory: Memory) -> None:
-        """Replace it. Raises `StoreUnavailableError`."""
-
-
-class InMemoryStore:
-    """A store that keeps the encoded bytes, so that only what survives a restart is carried on."""
-
-    def __init__(self) -> None:
-        self._bytes = b""
-        self.writes = 0
-
-    def load(self) -> Memory:
-        """Decode what was saved."""
-        return decode(self._bytes, Memory) if self._bytes else Memory()
-
-    def save(self, memory: Memory) -> None:
-        """Encode; equal memories are not written again."""
-        encoded = msgspec.json.encode(memory, order="sorted")
-        if encoded != self._bytes:
-            self._bytes = encoded
-            self.writes += 1
-
-
-# What one turn of the loop did: each action with what became of it, and why nothing was done where nothing was.
-
-
-class ResultState(StrEnum):
-    """Done: written, or a removal that has begun. Skipped: not tried, `code` says why. Refused: tried and refused, which is not a
-    fault. Failed: tried, and something broke."""
-
-    DONE = "Done"
-    SKIPPED = "Skipped"
-    REFUSED = "Refused"
-    FAILED = "Failed"
-
-
-class ActionResult(msgspec.Struct, frozen=True, kw_only=True):
-    """One action of the plan and its end. Codes of skipped ones: Observe, Stale, Deferred, Held. `replicas` as in
-    `WriteResult`."""
-
-    action: Action
-    state: ResultState
-    code: str = ""
-    message: str = ""
-    generation: int = 0
-    replicas: int | None = None
-
-
-class Decided(msgspec.Struct, frozen=True, kw_only=True):
-    """What a plan was decided from, at `now_seconds`; `memory` is what `decide` returned with it."""
-
-    world: World
-    policy: PolicySet
-    memory: Memory
-    now_seconds: int
-
-
-class LoopReport(msgspec.Struct, frozen=True, kw_only=True):
-    """One turn at `at_seconds`. `plan` None: nothing was decided, `unavailable` says why; `decided` is there when the plan is.
-    `changed` is whether any write was accepted or a removal ended. `settled` is what is remembered after the results; None where
-    there are none."""
-
-    at_seconds: int
-    plan: Plan | None = None
-    decided: Decided | None = None
-    settled: Memory | None = None
-    results: tuple[ActionResult, ...] = ()
-    removals: tuple[RemovalProgress, ...] = ()
-    unavailable: str = ""
-
-    @property
-    def changed(self) -> bool:
-        """Whether the turn did anything."""
-        return any(result.state is ResultState.DONE for result in self.results)
-
-    def retry_seconds(self, action: Action) -> int:
-        """Until when an action like this one is not tried again; 0: nothing keeps it from being tried."""
-        if self.settled is None:
-            return 0
-        return retry_seconds(self.settled, action.kind, action.group, action.target, self.at_seconds)
-
 
 MAX_TRIES = 3
 Chooser: TypeAlias = Callable[[Plan, World], tuple[Action, ...]]

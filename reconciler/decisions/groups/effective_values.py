@@ -13,20 +13,10 @@ from reconciler.cluster.target import TargetFacts
 from reconciler.decisions.groups.group import Origin
 from reconciler.policy.documents import GroupFields, NodeGroup, NodeGroupPolicy, TargetAnnotations, Tier, Window
 from reconciler.policy.field import structs_in
-from reconciler.policy.levels import (
-    LEVEL_FIELDS,
-    NOTHING,
-    WINDOWS,
-    GroupScalar,
-    GroupValue,
-    LevelField,
-    attributes_of,
-    fields_below,
-    group_value,
-    level_order,
-)
+from reconciler.policy.group_value import GroupScalar, GroupValue, attributes_of, fields_below, group_value
+from reconciler.policy.levels import LEVEL_FIELDS, NOTHING, WINDOWS, LevelField, level_order
+from reconciler.policy.place import Place
 from reconciler.policy.windows import OpenWindow, open_windows, window_level
-from reconciler.policy.yaml_nodes import Place
 from reconciler.values.instant import instant_text
 
 

@@ -98,9 +98,10 @@ def witnesses(
 def overruled(world: World, stated: NodeShape, seen: Witnesses) -> tuple[Witnesses, tuple[int, ...]]:
     """The witnesses without smaller nodes that a later one overrules. Then when the smaller ones that count were created. It is
     empty if the template of one of these is known."""
+    # Any node of a shape tells: of one node alone it does not matter whether its devices are complete.
     small = {
-        node.shape: least_of(world, stated, msgspec.structs.replace(seen, present=(node,)))[1] is not None
-        for node in seen.present
+        shape: least_of(world, stated, msgspec.structs.replace(seen, present=(node,)))[1] is not None
+        for shape, node in {node.shape: node for node in seen.present}.items()
     }
     if not any(small.values()):
         return seen, ()

@@ -174,27 +174,37 @@ class Filling:
         self._draft = draft
         self._rivals: dict[int, frozenset[int] | None] = {}
         self._spread: dict[int, frozenset[int]] = {}
+        self._over_hosts: set[int] = set()
+        self._rooms: dict[object, dict[int, int]] = {}
         self._enters: dict[object, dict[int, bool]] = {}
         self._kept: dict[object, _Kept] = {}
         self._last: tuple[tuple[int, ...], tuple[bytearray, list[list[int]]]] = ((), (bytearray(), []))
 
     def covers(self, waiting: Waiting) -> bool:
-        """Does nothing concern the pods that wait but their node and who else is on it?"""
+        """Does nothing concern the pods that wait but their node and who else is on it, and spread that counts no other pods that
+        wait?"""
         known, state = self._rivals, self._draft.state
         together: frozenset[int] | None = None
+        self._rooms.clear()
         for shape, _ in waiting:
             if shape not in known:
                 known[shape] = state.host_rivals(shape)
                 if known[shape] is not None and (counted := state.spread_with(shape)):
                     self._spread[shape] = counted
+                    if any(rule.topology_key == HOSTNAME_LABEL for rule in state.pod_shape(shape).spread):
+                        self._over_hosts.add(shape)
             if known[shape] is None:
                 return False
             if shape in self._spread:
                 together = together or frozenset(other for other, _ in waiting)
-                if len(self._spread[shape] & together) > 1:
+                if self._spread[shape] & together - {shape}:
                     # A pod of one shape would change what the other meets.
                     return False
         return True
+
+    def spreads(self, shape: int) -> bool:
+        """Has a shape that was asked about a spread?"""
+        return shape in self._spread
 
     def again(self, alike: object, waiting: Waiting, room: int) -> Filled | None:
         """The last result for such nodes, if these pods certainly give the same one. None if only placing them tells."""
@@ -206,12 +216,13 @@ class Filling:
             return None
         return kept.filled if _leaves_the_same(kept, served) else None
 
-    def fill(self, alike: object, probe: int, waiting: Waiting, room: int, daemons: tuple[int, ...]) -> Filled | None:
+    def fill(self, alike: tuple[object, ...], probe: int, waiting: Waiting, room: int, daemons: tuple[int, ...]) -> Filled | None:
         """How at most `room` nodes like `probe`, with its `daemons`, would fill. None if such nodes are not separate hosts.
-        `alike` represents everything that matters about the template."""
+        `alike` represents everything that matters about the template; its first part, what constraints of pods can see of it."""
         state = self._draft.state
         if not state.own_host(probe):
             return None
+        rooms = self._rooms.setdefault(alike[0], {})
         enters = self._enters.setdefault(alike, {})
         served = []
         for shape, count in waiting:
@@ -219,10 +230,18 @@ class Filling:
             if may is None:
                 rivals = self._rivals[shape] or frozenset()
                 may = enters[shape] = rivals.isdisjoint(daemons) and state.enters(shape, probe)
-            if may:
+            if not may:
+                continue
+            if (counted := self._spread.get(shape)) is not None:
+                if not counted.isdisjoint(daemons):
+                    return None
+                if shape not in rooms:
+                    rooms[shape] = state.domain_room(shape, probe)
+                served.append((shape, min(count, rooms[shape])))
+            else:
                 served.append((shape, count))
-        served = self._within_shares(served, room)
-        spreads = self._spreads(served, probe, daemons)
+        served = self._within_shares([entry for entry in served if entry[1]], room)
+        spreads = self._spreads(served, probe)
         if spreads is None:
             return None
         kept = self._kept.get(alike)
@@ -237,14 +256,13 @@ class Filling:
         self._kept[alike] = _Kept(tuple(served), room, spreads, filled)
         return filled
 
-    def _spreads(self, served: Waiting, probe: int, daemons: tuple[int, ...]) -> tuple[HostSpread, ...] | None:
-        """By entry how new nodes like the probe meet its spread over hosts; None where they do not count, or not from nothing."""
+    def _spreads(self, served: Waiting, probe: int) -> tuple[HostSpread, ...] | None:
+        """By entry how new nodes like the probe meet its spread over hosts; None where they do not count."""
         spreads = [NO_SPREAD] * len(served)
         for entry, (shape, _) in enumerate(served):
-            counted = self._spread.get(shape)
-            if counted is not None:
+            if shape in self._over_hosts:
                 spread = self._draft.state.host_spread(shape, probe)
-                if spread is None or not counted.isdisjoint(daemons):
+                if spread is None:
                     return None
                 spreads[entry] = spread
         return tuple(spreads)
@@ -256,9 +274,13 @@ class Filling:
             return *self._last[1], 0
         place = {shape: entry for entry, shape in enumerate(shapes)}
         everybody = frozenset(place)
-        alone, before = bytearray(len(shapes)), []
+        alone = bytearray(len(shapes))
+        before: list[list[int]] = []
         for entry, shape in enumerate(shapes):
-            rivals = self._rivals[shape] or frozenset()
+            rivals = self._rivals[shape]
+            if not rivals:
+                before.append([])
+                continue
             alone[entry] = shape in rivals
             few = rivals if len(rivals) < len(place) else everybody & rivals
             before.append(sorted(place[other] for other in few if place.get(other, entry) < entry))

@@ -39,6 +39,7 @@ def options_of(
     known: dict[object, tuple[Option | None, int]] = {}
     filling = filling or Filling(draft)
     covered = filling.covers(waiting)
+    open_zones = covered and bool(draft.zone_minded and draft.elsewhere())
     for group in groups:
         template = group.group.template
         if template is None:
@@ -53,7 +54,8 @@ def options_of(
         if alike not in known or not _holds_for(*known[alike], room):
             if draft.work.exhausted:
                 break
-            at_once = covered and (own is None or not any(shape in draft.zone_minded for shape, _ in mine))
+            minded = [shape for shape, _ in mine if shape in draft.zone_minded]
+            at_once = covered and not (minded and (own is not None or (open_zones and any(map(filling.spreads, minded)))))
             filled = filling.again(alike, mine, room) if at_once else None
             if filled is None and at_once:
                 filled = _filled(draft, group, template, alike, mine, room, filling)
@@ -74,7 +76,7 @@ def options_of(
 
 
 def _filled(
-    draft: Draft, group: GroupDraft, template: NodeShape, alike: object, waiting: Waiting, room: int, filling: Filling
+    draft: Draft, group: GroupDraft, template: NodeShape, alike: tuple[object, ...], waiting: Waiting, room: int, filling: Filling
 ) -> Filled | None:
     mark = draft.state.mark()
     probe = draft.state.add_node(f"{group.group.name}-try", template, group.daemons)

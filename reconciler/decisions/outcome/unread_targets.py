@@ -9,7 +9,7 @@ from reconciler.decisions.groups.group import EffectiveGroup
 from reconciler.decisions.platform_rules import PlatformRules, platform_rules
 from reconciler.plan.plan import PlanProblem
 from reconciler.policy.documents import Discovery, NodeGroupPolicy
-from reconciler.policy.tree import CODE, HOW, none_was_read
+from reconciler.policy.unread_targets import CODE, HOW, none_was_read
 from reconciler.values.plural import count_text
 
 _PLACES_SHOWN = 3

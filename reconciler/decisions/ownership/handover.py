@@ -18,10 +18,10 @@ from reconciler.cluster.targets.size_annotations import MAX_SIZE, MIN_SIZE
 from reconciler.cluster.world import World
 from reconciler.decisions.ownership.owner import OUR_MANAGER, TOPOLOGY_MANAGER
 from reconciler.plan.reason import Because
-from reconciler.policy.manifests.declared_sizes import defaulted
-from reconciler.policy.manifests.manifest_object import DroppedSize
-from reconciler.policy.platform_parts import workers_field
-from reconciler.policy.problems.findings import Problem, Severity
+from reconciler.policy.manifests.defaulted_replicas import defaulted
+from reconciler.policy.manifests.dropped_sizes import DroppedSize
+from reconciler.policy.platform.manifests import workers_field
+from reconciler.policy.problems.problem import Problem, Severity
 
 
 class ReplicasUnset(Because, frozen=True, kw_only=True):

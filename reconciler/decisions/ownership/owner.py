@@ -13,7 +13,7 @@ from reconciler.cluster.world import PolicyClaim
 from reconciler.decisions.groups.cluster_names import CLUSTER_MARK, cluster_mark
 from reconciler.decisions.ownership.other_policies import claim_sentences
 from reconciler.plan.plan import Ownership, OwnerState
-from reconciler.policy.platform_parts import workers_field
+from reconciler.policy.platform.manifests import workers_field
 from reconciler.values.duration import duration_text
 from reconciler.values.instant import instant_text
 from reconciler.values.two_sentences import two_sentences

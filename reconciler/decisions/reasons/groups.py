@@ -1,7 +1,7 @@
 """Reasons about the configuration and state of a node group."""
 
 from reconciler.decisions.reasons.nodes import moved_text
-from reconciler.plan.approvals import WAITS_FOR_APPROVAL
+from reconciler.plan.approvals.group_approvals import WAITS_FOR_APPROVAL
 from reconciler.plan.reason import Because, KeepsNode
 from reconciler.values.duration import duration_text
 from reconciler.values.plural import count_text, verb_for

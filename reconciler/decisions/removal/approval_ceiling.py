@@ -11,7 +11,7 @@ from reconciler.decisions.draft import Draft, GroupDraft
 from reconciler.decisions.memory import Departures
 from reconciler.decisions.reasons.groups import WaitsForApproval
 from reconciler.decisions.reasons.kept_nodes import NeedsApproval
-from reconciler.plan.approvals import group_trailer
+from reconciler.plan.approvals.group_approvals import group_trailer
 from reconciler.plan.plan import NodeState
 from reconciler.plan.reason import Blocker
 from reconciler.policy.documents import PolicySet

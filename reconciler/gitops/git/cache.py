@@ -9,10 +9,12 @@ from pathlib import Path
 
 import msgspec
 
-from reconciler.gitops.git.fault import FaultCode, SourceError, failed, remote_fault
-from reconciler.gitops.git.remote import Access, Remote, fetch_environment, fetch_settings
-from reconciler.gitops.git.repository import GitError, GitTimeoutError, Printed, run_git
-from reconciler.gitops.git.tree_listing import object_id
+from reconciler.gitops.git.fault import FaultCode, SourceError, failed
+from reconciler.gitops.git.git_command import GitError, GitTimeoutError, Printed, run_git
+from reconciler.gitops.git.remote import Remote
+from reconciler.gitops.git.remote_access import Access, fetch_environment, fetch_settings
+from reconciler.gitops.git.remote_fault import remote_fault
+from reconciler.gitops.git.tree_names import object_id
 
 _TIP = "refs/reconciler/tip"
 _MARK = "reconciler-cache"

@@ -4,9 +4,8 @@ from enum import StrEnum
 
 import msgspec
 
-from reconciler.policy.problems.findings import Problem
-from reconciler.policy.yaml_nodes import Place
-from reconciler.rendering.words.plain import plain, shortened
+from reconciler.policy.place import Place
+from reconciler.policy.problems.problem import Problem
 from reconciler.values.two_sentences import two_sentences
 
 
@@ -86,33 +85,3 @@ class SourceError(Exception):
 def failed(code: FaultCode, message: str, hint: str = "", revision: str = "") -> SourceError:
     """The error of a fault without problems."""
     return SourceError(Fault(code=code, message=message, hint=hint, revision=revision))
-
-
-# Why a command that talked to a remote failed, from git's own words.
-
-_OUTPUT_CHARACTERS = 300
-_DENIED = (
-    "Authentication failed", "could not read Username", "could not read Password", "Permission denied",
-    "terminal prompts disabled", "returned error: 401", "returned error: 403", "Host key verification failed",
-)  # fmt: skip
-_NO_REF = ("couldn't find remote ref", "not our ref", "no such remote ref", "unadvertised object")
-
-
-def git_words(output: str) -> str:
-    """What git printed, on one line that is safe to show, without its hints."""
-    lines = [plain(line) for line in output.splitlines() if line.strip()]
-    words = " ".join(line for line in lines if not line.startswith(("hint:", "warning:")))
-    return shortened(words or "no reason given", _OUTPUT_CHARACTERS)
-
-
-def remote_fault(output: str, url: str, ref: str, what: str = "fetched") -> SourceError:
-    """The fault behind standard error of a fetch or push of `ref`."""
-    words = git_words(output)
-    if any(mark in words for mark in _NO_REF):
-        return failed(FaultCode.REF_NOT_FOUND, f"{url} has no {ref}", "check --ref")
-    if any(mark in words for mark in _DENIED):
-        return failed(
-            FaultCode.AUTHENTICATION_FAILED, f"{url} denies access (git says: {words})",
-            "check --git-password-file, --git-ssh-key, --known-hosts",
-        )  # fmt: skip
-    return failed(FaultCode.UNREACHABLE, f"{url} cannot be {what} (git says: {words})")

@@ -13,18 +13,12 @@ from pathlib import Path
 
 import msgspec
 
-from reconciler.gitops.git.repository import (
-    DEEPEN,
-    GitError,
-    PolicyFiles,
-    Printed,
-    Repository,
-    RepositoryError,
-    last_line,
-    run_git,
-)
-from reconciler.gitops.git.tree_listing import TreeProblem, object_id, refusals
-from reconciler.policy.problems.findings import Problem
+from reconciler.gitops.git.git_command import GitError, Printed, run_git
+from reconciler.gitops.git.repository import DEEPEN, PolicyFiles, Repository, RepositoryError, last_line
+from reconciler.gitops.git.tree_listing import TreeProblem
+from reconciler.gitops.git.tree_names import object_id
+from reconciler.gitops.git.tree_refusals import refusals
+from reconciler.policy.problems.problem import Problem
 
 _CONFLICTS, _USAGE = 1, 129
 _SHA256_DIGITS = 64

@@ -1,96 +1,15 @@
 """The entries of a git tree, as `git ls-tree` lists them, and which of them may be read as policy."""
 
-import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
+from reconciler.gitops.git.tree_names import path_fault
 from reconciler.policy.neighbours import UnreadFile, link_in_tree, too_large
-from reconciler.policy.problems.findings import Problem
 from reconciler.policy.reading.yaml_text import MAX_FILE_BYTES
 from reconciler.policy.tree import SUFFIXES
-from reconciler.policy.yaml_nodes import Place
-from reconciler.rendering.words.plain import plain, shortened
-
-# Names of revisions and of places in a tree, as people give them: checked before any of it reaches a command line.
-
-MAX_REF_CHARACTERS = 255
-MAX_PATH_CHARACTERS = 1024
-MAX_PATH_DEPTH = 32
-
-# SOURCE: git-check-ref-format (what no ref may contain) and gitrevisions (what is no single commit: ranges, exclusions,
-# searches in messages, paths behind a colon).
-_FORBIDDEN = (
-    (re.compile(r"^-"), "begins with '-', which is an option"),
-    (re.compile(r"^\^"), "begins with '^', which excludes a commit instead of naming one"),
-    (re.compile(r"\.\."), "contains '..', which is a range. Name a single commit"),
-    (re.compile(r":"), "contains ':', which names a file or a search. Name the commit, and the place with --path"),
-    (re.compile(r"\^\{/"), "searches in commit messages. Name the commit"),
-    (re.compile(r"@\{-"), "depends on earlier checkouts. Name the branch"),
-    (re.compile(r"[\s?*\[\\]"), "contains a blank or one of ? * [ \\"),
-)
-_HIDDEN = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
-_OBJECT_ID = re.compile("[0-9a-f]{40}|[0-9a-f]{64}")
-
-
-class RefusedNameError(ValueError):
-    """A refused name; the text states why, without the name itself."""
-
-
-def checked_ref(name: str) -> str:
-    """`name` if it can only mean one commit: a branch, a tag, an id, `HEAD~3`, `v1^{commit}`. Raises `RefusedNameError`."""
-    if not name:
-        raise RefusedNameError("is empty")
-    if len(name) > MAX_REF_CHARACTERS:
-        raise RefusedNameError(f"is longer than {MAX_REF_CHARACTERS} characters")
-    if any(unicodedata.category(character) in _HIDDEN for character in name):
-        raise RefusedNameError("contains control or invisible characters")
-    for pattern, why in _FORBIDDEN:
-        if pattern.search(name):
-            raise RefusedNameError(why)
-    return name
-
-
-def object_id(text: str) -> str | None:
-    """`text` if it is a whole object id (SHA-1 or SHA-256), else None."""
-    return text if _OBJECT_ID.fullmatch(text) else None
-
-
-def checked_root(path: str) -> str:
-    """A place inside a tree without slashes at its ends, empty for the whole tree. Raises `RefusedNameError`."""
-    parts = [part for part in path.split("/") if part not in ("", ".")]
-    if path.startswith("/") and parts:
-        raise RefusedNameError("is absolute. Give the path relative to the top of the repository")
-    if ".." in parts:
-        raise RefusedNameError("contains '..': it cannot leave the repository")
-    if len(path) > MAX_PATH_CHARACTERS:
-        raise RefusedNameError(f"is longer than {MAX_PATH_CHARACTERS} characters")
-    if any(unicodedata.category(character) in _HIDDEN for character in path):
-        raise RefusedNameError("contains control or invisible characters")
-    return "/".join(parts)
-
-
-def path_fault(path: str) -> tuple[str, str]:
-    """Why a path in a tree is refused, as (code, sentence); two empty texts if it is not.
-
-    A tree object may hold any bytes as a name; git itself refuses most of these only when it checks out.
-    """
-    parts = path.split("/")
-    if any(part in ("", ".", "..") for part in parts):
-        return "UnsafePath", "the path has an empty part, '.' or '..' and could leave the tree"
-    if any(part.casefold() in (".git", "git~1") for part in parts):
-        return "UnsafePath", "the path goes through .git"
-    if any(unicodedata.category(character) in _HIDDEN for character in path):
-        return "UnsafePath", "the path contains a line break, control or invisible characters"
-    if "\\" in path:
-        return "UnsafePath", "the path contains a backslash, which other systems take for a separator"
-    if len(path) > MAX_PATH_CHARACTERS:
-        return "PathTooLong", f"the path is longer than {MAX_PATH_CHARACTERS} characters"
-    if len(parts) > MAX_PATH_DEPTH:
-        return "TooDeep", f"the file is more than {MAX_PATH_DEPTH} directories deep"
-    return "", ""
-
+from reconciler.rendering.words.plain import plain
 
 MAX_FILES = 10_000
 MAX_TREE_BYTES = 16 << 20
@@ -227,19 +146,3 @@ def _collisions(files: Iterable[Entry]) -> Iterator[TreeProblem]:
             difference = "is twice in the tree" if same else f"differs from {other} only in case or in how accents are composed"
             message = f"the name {difference}"
             yield TreeProblem(path=entry.path, code="NameCollision", message=message, hint="rename one of them")
-
-
-# Problems of a tree itself as problems of a policy: they have no line, and point at the first one.
-
-_PATH_CHARACTERS = 200
-
-
-def refusals(problems: Iterable[TreeProblem], root: str, *, alone: bool = False) -> tuple[Problem, ...]:
-    """`root` is the place in the source that was read; `alone`: it is a file, so that it is the path itself."""
-    converted = []
-    for problem in problems:
-        name = problem.path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
-        path = root if alone else "/".join(part for part in (root, name) if part)
-        place = Place(shortened(plain(path or "."), _PATH_CHARACTERS), 1, 1)
-        converted.append(Problem(place=place, code=problem.code, message=plain(problem.message), hint=problem.hint))
-    return tuple(sorted(converted))

@@ -15,7 +15,7 @@ from github.IssueComment import IssueComment
 from github.PullRequest import PullRequest
 
 from reconciler.gitops.pull_requests.comment import Comment, CommitStatus, HostCode, HostError, as_is, silence_words
-from reconciler.gitops.pull_requests.pull_request import OpenRequest, Quota
+from reconciler.gitops.pull_requests.open_requests import OpenRequest, Quota
 from reconciler.rendering.printers.markdown.document import GITHUB_LIMIT
 
 _WORKFLOW_LOGIN = "github-actions[bot]"

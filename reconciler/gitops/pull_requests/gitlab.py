@@ -13,7 +13,7 @@ import requests
 from gitlab.exceptions import GitlabError
 
 from reconciler.gitops.pull_requests.comment import Comment, CommitStatus, HostCode, HostError, as_is, silence_words
-from reconciler.gitops.pull_requests.pull_request import OpenRequest, Quota
+from reconciler.gitops.pull_requests.open_requests import OpenRequest, Quota
 from reconciler.rendering.printers.markdown.document import GITHUB_LIMIT
 from reconciler.values.whole_number import whole_number
 

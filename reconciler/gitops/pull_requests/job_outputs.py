@@ -6,7 +6,7 @@ has a summary of at most 1 MiB. Outputs of several lines are between delimiters 
 
 from collections.abc import Mapping
 
-from reconciler.policy.problems.findings import Problem, Severity
+from reconciler.policy.problems.problem import Problem, Severity
 from reconciler.rendering.printers.annotations import render_github
 
 SUMMARY_LIMIT = 900_000

@@ -11,15 +11,8 @@ from collections.abc import Iterator
 
 import msgspec
 
-from reconciler.gitops.git.tree_listing import (
-    MAX_TREE_BYTES,
-    Entry,
-    TreeProblem,
-    chosen_files,
-    path_fault,
-    refused_and_unread,
-    size_problems,
-)
+from reconciler.gitops.git.tree_listing import MAX_TREE_BYTES, Entry, TreeProblem, chosen_files, refused_and_unread, size_problems
+from reconciler.gitops.git.tree_names import path_fault
 from reconciler.policy.neighbours import UnreadFile, too_large
 from reconciler.policy.reading.yaml_text import MAX_FILE_BYTES
 from reconciler.policy.tree import SUFFIXES

@@ -4,7 +4,7 @@ import sys
 
 import msgspec
 
-from reconciler.gitops.bounded_child import answer
+from reconciler.gitops.child_answer import answer
 from reconciler.gitops.git.tree_listing import TreeProblem
 from reconciler.gitops.sources.archive import ArchiveError, Unpacked, unpacked
 from reconciler.policy.neighbours import UnreadFile

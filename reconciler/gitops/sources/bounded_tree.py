@@ -14,7 +14,7 @@ from reconciler.gitops.git.fault import FaultCode, SourceError, failed
 from reconciler.gitops.git.tree_listing import MAX_TREE_BYTES
 from reconciler.gitops.sources.tree_child import TreeTask
 from reconciler.policy.neighbours import InForce, UnreadFile
-from reconciler.policy.tree import PolicyTree
+from reconciler.policy.policy_tree import PolicyTree
 from reconciler.values.cluster_identity import ClusterIdentity
 
 _MIB = 1 << 20

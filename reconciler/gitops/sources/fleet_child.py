@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from reconciler.gitops.bounded_child import answer
+from reconciler.gitops.child_answer import answer
 from reconciler.gitops.sources.tree_child import unquoted
 from reconciler.policy.neighbours import InForce, UnreadFile
 from reconciler.policy.tree import narrowed, read_trees

@@ -11,8 +11,8 @@ from reconciler.gitops.sources.bounded_tree import AGAIN_SECONDS, TREE_BOUNDS, T
 from reconciler.gitops.sources.fleet_child import FleetTask
 from reconciler.gitops.sources.source import Fetched
 from reconciler.policy.neighbours import InForce, UnreadFile
-from reconciler.policy.problems.findings import Severity
-from reconciler.policy.tree import PolicyTree
+from reconciler.policy.policy_tree import PolicyTree
+from reconciler.policy.problems.problem import Severity
 from reconciler.values.cluster_identity import ClusterIdentity
 
 _CHILD = "reconciler.gitops.sources.fleet_child"

@@ -12,7 +12,7 @@ import re
 import msgspec
 
 from reconciler.gitops.git.fault import FaultCode, failed
-from reconciler.gitops.git.tree_listing import refusals
+from reconciler.gitops.git.tree_refusals import refusals
 from reconciler.gitops.sources.archive import MAX_ARCHIVE_BYTES, ArchiveError, ArchiveTooDearError
 from reconciler.gitops.sources.bounded_archive import bounded_unpacked
 from reconciler.gitops.sources.download import Download, DownloadError, downloaded

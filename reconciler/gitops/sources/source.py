@@ -7,7 +7,7 @@ import msgspec
 
 from reconciler.policy.neighbours import UnreadFile
 from reconciler.policy.pace import GroupApproval
-from reconciler.policy.problems.findings import Problem
+from reconciler.policy.problems.problem import Problem
 
 
 class Fetched(msgspec.Struct, frozen=True, kw_only=True):

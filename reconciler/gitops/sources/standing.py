@@ -9,7 +9,7 @@ import msgspec
 
 from reconciler.gitops.git.fault import GETTING, Fault, FaultCode
 from reconciler.gitops.sources.acceptance import short_revision
-from reconciler.policy.problems.findings import Problem
+from reconciler.policy.problems.problem import Problem
 from reconciler.rendering.words.plain import shortened
 
 _MESSAGE_CHARACTERS = 1024

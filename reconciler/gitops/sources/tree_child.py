@@ -5,9 +5,10 @@ from collections.abc import Mapping
 
 import msgspec
 
-from reconciler.gitops.bounded_child import answer
+from reconciler.gitops.child_answer import answer
 from reconciler.policy.neighbours import InForce, UnreadFile
-from reconciler.policy.tree import PolicyTree, read_tree
+from reconciler.policy.policy_tree import PolicyTree
+from reconciler.policy.tree import read_tree
 from reconciler.values.cluster_identity import ClusterIdentity
 
 _LONGEST_LINE = 2_000

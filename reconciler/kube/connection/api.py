@@ -1,33 +1,11 @@
 """What the product asks of an API server: bytes in, bytes out, and errors in the server's own words."""
 
-import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from enum import StrEnum
 from typing import Protocol
 
 import msgspec
-
-from reconciler.values.decoding import decoder
-from reconciler.values.retry_after import bounded_seconds, retry_after_seconds
-
-# Why a server does not answer, in words. Client libraries wrap the system's message in names of their own classes.
-
-_OBJECT = re.compile(r"<[^<>]*>:? ?|\b\w+Connection(?:Pool)?\([^()]*\):? ?|\b[A-Za-z]\w*(?:Error|Exception)\(|\[Errno -?\d+\] ?")
-_CALLER = re.compile(r"Max retries exceeded with url: .*?\(Caused by (.*)\)$", re.DOTALL)
-
-
-def cause(error: BaseException) -> str:
-    """The message of the system or of the other side."""
-    if isinstance(error, OSError) and error.strerror:
-        return str(error.strerror)
-    text = str(error)
-    inner = _CALLER.search(text)
-    words = _OBJECT.sub("", inner[1] if inner else text)
-    while words.endswith((" ", "'", '"')) or (words.endswith(")") and words.count(")") > words.count("(")):
-        words = words[:-1]
-    words = words.lstrip(" '\"")
-    return words or "the connection ended"
 
 
 class ContentType(StrEnum):
@@ -101,45 +79,3 @@ class Api(Protocol):
 
 
 Guard = Callable[[], None]
-
-
-# The Status object of a refusal, as the error that callers see.
-
-_DECODING_ERRORS = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
-_LONGEST_TEXT = 300
-
-
-class _Details(msgspec.Struct, rename="camel"):
-    causes: list[Cause] | None = None
-    retry_after_seconds: int | None = None
-
-
-class _Status(msgspec.Struct):
-    code: int | None = None
-    reason: str | None = None
-    message: str | None = None
-    details: _Details | None = None
-
-
-_decoder = decoder(_Status)
-
-
-def api_error(status: int, body: bytes, headers: Mapping[str, str] | None = None) -> ApiError:
-    """The error behind an answer of `status` (HTTP code, or the code of an ERROR event).
-
-    If the body is not a Status (a proxy's page, cut JSON), its text becomes the message, on one line and shortened. The header
-    Retry-After wins over the Status' own field; a date in the header is ignored. Both are limited to ten minutes.
-    """
-    try:
-        status_object = _decoder.decode(body)
-    except _DECODING_ERRORS:
-        text = " ".join(body.decode(errors="replace").split())
-        return ApiError(status, "", text[:_LONGEST_TEXT] or "no message", (), _header_seconds(headers))
-    details = status_object.details or _Details()
-    seconds = _header_seconds(headers) or bounded_seconds(details.retry_after_seconds or 0)
-    message = status_object.message or status_object.reason or "no message"
-    return ApiError(status_object.code or status, status_object.reason or "", message, tuple(details.causes or ()), seconds)
-
-
-def _header_seconds(headers: Mapping[str, str] | None) -> int:
-    return retry_after_seconds((headers or {}).get("Retry-After", ""))

@@ -3,8 +3,9 @@
 from collections.abc import Callable
 from typing import Protocol
 
-from reconciler.kube.connection.api import QuietError, UnreachableError, cause
+from reconciler.kube.connection.api import QuietError, UnreachableError
 from reconciler.kube.connection.socket_body import SocketBody
+from reconciler.kube.connection.unreachable_cause import cause
 
 _CHUNK_BYTES = 262_144
 LONGEST_LINE_BYTES = 16 * 1024 * 1024

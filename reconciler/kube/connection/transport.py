@@ -18,13 +18,15 @@ from urllib.parse import urlencode
 import msgspec
 from yaml import YAMLError
 
-from reconciler.kube.connection.api import ContentType, Guard, UnreachableError, api_error, cause
+from reconciler.kube.connection.api import ContentType, Guard, UnreachableError
 from reconciler.kube.connection.connection_choice import Choice, ConnectionConfigError, choose
 from reconciler.kube.connection.connections import Attempt, announce_requests
 from reconciler.kube.connection.line_stream import Body, LineStream
 from reconciler.kube.connection.outages import Outages
+from reconciler.kube.connection.refusal_status import api_error
 from reconciler.kube.connection.server_clock import ServerClock
 from reconciler.kube.connection.socket_body import FAILURES, Dial, SocketBody, opened
+from reconciler.kube.connection.unreachable_cause import cause
 
 if TYPE_CHECKING:
     from kubernetes.client import Configuration
@@ -73,6 +75,17 @@ def connect(
     return KubernetesApi(
         Session(choice), timeout_seconds=timeout_seconds, guard=guard, user_agent=user_agent, own_sockets=own_sockets
     )
+
+
+class _Request(msgspec.Struct, frozen=True):
+    """`query` is appended to `path`. `guard` is asked before a write is sent."""
+
+    method: str
+    path: str
+    query: Mapping[str, str] | None = None
+    content: bytes | None = None
+    headers: Mapping[str, str] = msgspec.field(default_factory=dict)
+    guard: Guard | None = None
 
 
 class Session:
@@ -192,7 +205,7 @@ class KubernetesApi:
 
     def get(self, path: str, query: Mapping[str, str] | None = None) -> bytes:
         """The body of a read. Raises `ApiError` or `UnreachableError`."""
-        return self._call("GET", path, query, None, {}, None)
+        return self._call(_Request("GET", path, query))
 
     def write(
         self,
@@ -207,7 +220,7 @@ class KubernetesApi:
         content = body if isinstance(body, bytes) else None if body is None else msgspec.json.encode(body)
         owned = {"fieldManager": FIELD_MANAGER} if method in _WITH_FIELD_MANAGER else {}
         headers = {} if content is None else {"Content-Type": content_type.value}
-        return self._call(method, path, {**owned, **(query or {})}, content, headers, self._guard)
+        return self._call(_Request(method, path, {**owned, **(query or {})}, content, headers, self._guard))
 
     def server_seconds(self) -> int | None:
         """Unix time by the server's clock, from an answer's header; None if there is none. Raises as `get`."""
@@ -215,7 +228,7 @@ class KubernetesApi:
 
         from urllib3 import Timeout  # noqa: PLC0415 - as in `_opened`
 
-        with self._answer("GET", "/version", None, None, {}, None, Timeout(total=self._timeout_seconds)) as answer:
+        with self._answer(_Request("GET", "/version"), Timeout(total=self._timeout_seconds)) as answer:
             date = answer.headers.get("Date")
             answer.drain_conn()
             answer.release_conn()
@@ -241,7 +254,7 @@ class KubernetesApi:
 
         def open_body() -> Body:
             timeout = Timeout(connect=self._timeout_seconds, read=silence_seconds)
-            with self._answer("GET", path, query, None, {}, None, timeout) as answer:
+            with self._answer(_Request("GET", path, query), timeout) as answer:
                 return answer
 
         return LineStream(open_body, (HTTPError, OSError), (ReadTimeoutError, TimeoutError), self._session.outages.failed)
@@ -254,20 +267,12 @@ class KubernetesApi:
     def clock(self) -> ServerClock:  # noqa: D102 - as the protocol says
         return self._session.clock
 
-    def _call(
-        self,
-        method: str,
-        path: str,
-        query: Mapping[str, str] | None,
-        content: bytes | None,
-        headers: Mapping[str, str],
-        guard: Guard | None,
-    ) -> bytes:
+    def _call(self, request: _Request) -> bytes:
         from urllib3 import Timeout  # noqa: PLC0415 - as in `_opened`
 
         deadline = time.monotonic() + self._timeout_seconds
         timeout = Timeout(total=self._timeout_seconds)
-        with self._answer(method, path, query, content, headers, guard, timeout) as answer:
+        with self._answer(request, timeout) as answer:
             return self._read(answer, deadline)
 
     def _read(self, answer: "BaseHTTPResponse", deadline: float, most_bytes: int | None = None) -> bytes:
@@ -282,19 +287,10 @@ class KubernetesApi:
             answer.release_conn()
 
     @contextmanager
-    def _answer(
-        self,
-        method: str,
-        path: str,
-        query: Mapping[str, str] | None,
-        content: bytes | None,
-        headers: Mapping[str, str],
-        guard: Guard | None,
-        timeout: object,
-    ) -> "Iterator[BaseHTTPResponse]":
+    def _answer(self, request: _Request, timeout: object) -> "Iterator[BaseHTTPResponse]":
         """A good answer, of which only the headers were read."""
         yield self._accepted(
-            lambda: self._sent(method, path, query, content, headers, guard, timeout),
+            lambda: self._sent(request, timeout),
             lambda answer: self._read(answer, time.monotonic() + self._timeout_seconds, LONGEST_REFUSAL_BYTES),
         )
 
@@ -335,28 +331,19 @@ class KubernetesApi:
     def _own_headers(self) -> dict[str, str]:
         return {"Accept": "application/json", "User-Agent": self._user_agent, **self._session.authorization()}
 
-    def _sent(
-        self,
-        method: str,
-        path: str,
-        query: Mapping[str, str] | None,
-        content: bytes | None,
-        headers: Mapping[str, str],
-        guard: Guard | None,
-        timeout: object,
-    ) -> "BaseHTTPResponse":
+    def _sent(self, request: _Request, timeout: object) -> "BaseHTTPResponse":
         from urllib3.exceptions import HTTPError  # noqa: PLC0415 - as in `_opened`
 
-        url = f"{self.server}{path}" + (f"?{urlencode(query)}" if query else "")
+        url = f"{self.server}{request.path}" + (f"?{urlencode(request.query)}" if request.query else "")
         own = self._own_headers()
         began = self._session.clock.began()
-        with Attempt(guard) as attempt:
+        with Attempt(request.guard) as attempt:
             try:
                 answer = self._session.pools().request(
-                    method,
+                    request.method,
                     url,
-                    body=content,
-                    headers={**own, **headers},
+                    body=request.content,
+                    headers={**own, **request.headers},
                     timeout=timeout,
                     preload_content=False,
                     retries=False,

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from reconciler.kube.connection.api import Api, ApiError, UnreachableError
-from reconciler.kube.watching.reflector import Pace
+from reconciler.kube.watching.watch_pace import Pace
 from reconciler.values.decoding import decode
 from reconciler.values.instant import micro_instant_text
 

@@ -18,7 +18,7 @@ import msgspec
 from reconciler.cluster.platform_reading import readings
 from reconciler.cluster.workloads.autoscaler import HOME, NAME, has_replicas, runs_autoscaler
 from reconciler.kube.connection.api import Api, ApiError, UnreachableError
-from reconciler.kube.connection.connections import side_by_side
+from reconciler.kube.connection.side_by_side import side_by_side
 from reconciler.values.decoding import decode
 from reconciler.values.instant import InstantError, parse_instant
 

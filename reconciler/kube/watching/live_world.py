@@ -14,13 +14,16 @@ from reconciler.cluster.values.object_parts import Key
 from reconciler.cluster.values.unreadable import SnapshotError
 from reconciler.cluster.world import World
 from reconciler.kube.connection.api import Api
-from reconciler.kube.connection.connection_choice import server_version
+from reconciler.kube.connection.server_version import server_version
 from reconciler.kube.watching.collection import DEVICES, QUOTAS, WORKLOAD, Collection, Served, cluster_api
-from reconciler.kube.watching.object_store import LivePods, ObjectStore
+from reconciler.kube.watching.live_pods import LivePods
+from reconciler.kube.watching.object_store import ObjectStore
 from reconciler.kube.watching.polled_source import PolledSource
-from reconciler.kube.watching.reflector import SILENCE_SECONDS, Drive, Pace, Phase, RealPace, Reflector, StreamState
+from reconciler.kube.watching.reflector import SILENCE_SECONDS, Drive, Reflector
+from reconciler.kube.watching.stream_state import Phase, StreamState
 from reconciler.kube.watching.target_streams import OwnTargets, TargetStreams
 from reconciler.kube.watching.trust import Judged, Stream, Trust, stream_of
+from reconciler.kube.watching.watch_pace import Pace, RealPace
 
 LONGEST_SILENCE_SECONDS = 120.0
 # A control plane is upgraded rarely, and a scheduler of the next release answers mostly the same.

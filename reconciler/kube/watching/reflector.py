@@ -10,165 +10,23 @@ reflector. Three rules are ours:
   arrive later than the answer's headers.
 """
 
-import random
 import threading
-import time
 from collections.abc import Callable, Generator, Iterator
 from contextlib import suppress
-from enum import StrEnum
 from typing import Protocol
 
 import msgspec
 from msgspec import Raw
 
-from reconciler.kube.connection.api import Api, ApiError, QuietError, UnreachableError, api_error
-from reconciler.kube.connection.outages import Backoff
+from reconciler.kube.connection.api import Api, ApiError, QuietError, UnreachableError
+from reconciler.kube.connection.backoff import Backoff
+from reconciler.kube.connection.refusal_status import api_error
 from reconciler.kube.watching.collection import Collection, located
+from reconciler.kube.watching.stream_state import Phase, StreamState
+from reconciler.kube.watching.watch_pace import Pace
+from reconciler.kube.watching.watch_wire import Event, ListPage, VersionedObject
 from reconciler.values.decoding import decoder
 from reconciler.values.whole_number import whole_number
-
-# The wrappers of a list and a watch around objects.
-
-
-class Event(msgspec.Struct, gc=False):
-    """One line of a watch: `type` is ADDED, MODIFIED, DELETED, BOOKMARK or ERROR, `object` the object or a Status."""
-
-    type: str
-    object: Raw
-
-
-class ListMeta(msgspec.Struct, rename="camel", gc=False):
-    """`metadata` of a list; `more` is the token that the next page is asked with."""
-
-    resource_version: str = ""
-    more: str = msgspec.field(default="", name="continue")
-
-
-class ListPage(msgspec.Struct, gc=False):
-    """One page of a list."""
-
-    metadata: ListMeta
-    items: list[Raw] | None = None
-
-
-class ObjectVersion(msgspec.Struct, rename="camel", gc=False):
-    """The part of an object's `metadata` from which a watch continues."""
-
-    resource_version: str = ""
-    annotations: dict[str, str] | None = None
-
-
-class VersionedObject(msgspec.Struct, gc=False):
-    """The parts of an object that a watch reads."""
-
-    metadata: ObjectVersion
-
-
-# How much a watch can be trusted now.
-
-
-class Phase(StrEnum):
-    """Waiting: the first list is not complete. Synced: it is, and changes arrive. Broken: changes do not arrive now. Absent: the
-    server has no such collection. Stopped: nobody watches."""
-
-    WAITING = "Waiting"
-    SYNCED = "Synced"
-    BROKEN = "Broken"
-    ABSENT = "Absent"
-    STOPPED = "Stopped"
-
-
-class StreamState(msgspec.Struct, frozen=True, kw_only=True):
-    """One watched collection. `heard_seconds` is how long ago the server last sent anything on it, including bookmarks (negative:
-    never), and `event_seconds` the same for a change. `lists` counts the lists and initial states that were read. `renewals`
-    counts the watches that were renewed because they were quiet or had expired. `message` is the last failure while Waiting,
-    Broken, Absent or silent. `refused`: it was that we may not read the collection."""
-
-    collection: str
-    phase: Phase
-    objects: int
-    heard_seconds: float
-    event_seconds: float
-    lists: int
-    list_calls: int
-    renewals: int = 0
-    message: str = ""
-    refused: bool = False
-
-    def doubt(self, longest_silence_seconds: float) -> str:
-        """The collection, and why nothing may be decided on it; empty if it may."""
-        why = self.why(longest_silence_seconds)
-        return f"{self.collection}: {why}" if why else ""
-
-    def why(self, longest_silence_seconds: float) -> str:
-        """Why nothing may be decided on this; empty if it may."""
-        if self.phase is Phase.ABSENT:
-            return ""
-        because = f" ({self.message})" if self.message else ""
-        if self.phase is not Phase.SYNCED:
-            return self.phase.value.lower() + because
-        if self.heard_seconds > longest_silence_seconds:
-            return f"the server has been silent for more than {longest_silence_seconds:.0f} s{because}"
-        return ""
-
-
-def polled_state(collection: str, heard_seconds: float | None, *, objects: int, asks: int, failure: str) -> StreamState:
-    """The state of a polled source: synced once a complete answer has come (`heard_seconds` ago; None: never)."""
-    heard = heard_seconds is not None
-    return StreamState(
-        collection=collection,
-        phase=Phase.SYNCED if heard else Phase.WAITING,
-        objects=objects if heard else 0,
-        heard_seconds=-1 if heard_seconds is None else heard_seconds,
-        event_seconds=-1 if heard_seconds is None else heard_seconds,
-        lists=1 if heard else 0,
-        list_calls=asks,
-        message=failure,
-    )
-
-
-# Real time and randomness for what follows a cluster; tests pass in their own.
-
-# Linux stops its monotonic clock in a suspend; others have no such clock.
-_CLOCK: int = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
-
-
-class Pace(Protocol):
-    """Time and randomness, passed in. `pause` waits, and returns true if it was woken because everything is to end."""
-
-    def monotonic(self) -> float:
-        """Seconds on a clock that only goes forward."""
-
-    def random(self) -> float:
-        """A number in [0, 1)."""
-
-    def pause(self, seconds: float) -> bool:
-        """Wait; true: stop."""
-
-
-class RealPace:
-    """The machine's clocks. `pause` ends at once, with true, after `stop`."""
-
-    def __init__(self) -> None:
-        self._stopped = threading.Event()
-        self._random = random.Random()  # noqa: S311 - spreads retries, keeps no secret
-
-    def monotonic(self) -> float:
-        """Seconds on a monotonic clock that also counts while the machine is suspended: a lease expires then as well."""
-        return time.clock_gettime(_CLOCK)
-
-    def random(self) -> float:
-        """A number in [0, 1)."""
-        return self._random.random()
-
-    def pause(self, seconds: float) -> bool:
-        """Wait; true: stop."""
-        return self._stopped.wait(seconds)
-
-    def stop(self) -> None:
-        """Wake every waiting thread, for good."""
-        self._stopped.set()
-
 
 PAGE = 500
 # Longer than the minute between bookmarks, if there are any; else it costs one request per watch.

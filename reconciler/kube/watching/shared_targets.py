@@ -11,9 +11,11 @@ from reconciler.cluster.snapshots.manifest import Manifest
 from reconciler.cluster.values.object_parts import DECODING_ERRORS, Key, finding
 from reconciler.kube.connection.api import Api
 from reconciler.kube.watching.collection import Collection, Served, nowhere, platform_collections
+from reconciler.kube.watching.followed_kinds import FollowedKinds
 from reconciler.kube.watching.object_store import ObjectStore
-from reconciler.kube.watching.reflector import SILENCE_SECONDS, Pace, Reflector
+from reconciler.kube.watching.reflector import SILENCE_SECONDS, Reflector
 from reconciler.kube.watching.trust import Need, Stream
+from reconciler.kube.watching.watch_pace import Pace
 from reconciler.values.cluster_identity import ClusterIdentity
 from reconciler.values.decoding import decoder
 
@@ -142,41 +144,37 @@ class SharedTargets:
         self.lock = threading.Lock()
         self._api = api
         self.capi_group = capi_group
-        self._namespaces = tuple(namespaces) or ("",)
         self._pace = pace
         self._on_clusters = on_clusters
         self._silence_seconds = silence_seconds
         self.nowhere = nowhere(served)
         self._listeners: dict[Part, Callable[[], None]] = {}
         self._following = threading.Lock()
-        self._targets = [self._reflector(item) for item in platform_collections(served, namespaces)]
-        self._templates: dict[tuple[str, str], list[Reflector]] = {}
+        namespaces = tuple(namespaces)
+        self._kinds = FollowedKinds(self._reflector, platform_collections(served, namespaces), namespaces)
 
     def start(self) -> None:
         """Begin to follow; returns at once."""
-        for reflector in self._targets:
-            reflector.start()
+        self._kinds.start()
 
     def stop(self) -> None:
         """Ask every stream to end. Stop its pace as well."""
-        for reflector in self.reflectors():
-            reflector.stop()
+        self._kinds.stop()
 
     def join(self, left_seconds: Callable[[], float]) -> bool:
         """Wait for the streams to end; whether all have."""
-        ended = [reflector.join(left_seconds()) for reflector in self.reflectors()]
-        return all(ended)
+        return self._kinds.join(left_seconds)
 
     def doubts(self, longest_silence_seconds: float) -> tuple[str, ...]:
         """Why the list of clusters cannot be trusted; empty: it can."""
-        kinds = [item for item in self._targets if item.collection.kind == CLUSTER_KIND]
+        kinds = [item for item in self._kinds.targets if item.collection.kind == CLUSTER_KIND]
         return tuple(doubt for item in kinds if (doubt := item.state().doubt(longest_silence_seconds)))
 
     def clusters(self) -> tuple[ClusterIdentity, ...]:
         """The Cluster objects that were read."""
         whole = Intake(self.capi_group)
         with self.lock:
-            for item in self._targets:
+            for item in self._kinds.targets:
                 if item.collection.kind == CLUSTER_KIND:
                     for store in _parts(item).values():
                         store.add_to(whole)
@@ -186,7 +184,7 @@ class SharedTargets:
         """The uid of each Cluster object, by namespace and name."""
         found: dict[Key, str] = {}
         with self.lock:
-            for item in self._targets:
+            for item in self._kinds.targets:
                 if isinstance(item.store, PartedStore):
                     found |= item.store.uids
         return found
@@ -209,30 +207,24 @@ class SharedTargets:
     def follow_referred(self, part: Part) -> None:
         """Begin to follow the kinds that targets of a cluster refer to and that are not followed yet."""
         with self._following:
-            for group, kind in sorted(self._referred(part) - self._templates.keys()):
-                reflectors = [
-                    self._reflector(Collection(group=group, kind=kind, namespace=namespace)) for namespace in self._namespaces
-                ]
-                self._templates[group, kind] = reflectors
-                for reflector in reflectors:
-                    reflector.start()
+            self._kinds.follow(self._referred(part))
 
     def targets(self) -> tuple[Reflector, ...]:
         """What is followed whatever a target refers to."""
-        return tuple(self._targets)
+        return tuple(self._kinds.targets)
 
     def templates_of(self, part: Part) -> tuple[Reflector, ...]:
         """What is followed because targets of this cluster refer to it."""
-        return tuple(one for kind in sorted(self._referred(part)) for one in self._templates.get(kind, ()))
+        return tuple(one for kind in sorted(self._referred(part)) for one in self._kinds.templates.get(kind, ()))
 
     def _referred(self, part: Part) -> set[tuple[str, str]]:
         with self.lock:
-            stores = [store for item in self._targets if (store := _parts(item).get(part)) is not None]
+            stores = [store for item in self._kinds.targets if (store := _parts(item).get(part)) is not None]
             return {reference for store in stores for reference in store.referred()}
 
     def reflectors(self) -> list[Reflector]:
         """Everything that is followed."""
-        return [*self._targets, *(one for reflectors in tuple(self._templates.values()) for one in reflectors)]
+        return self._kinds.reflectors()
 
     def _reflector(self, collection: Collection) -> Reflector:
         made: list[Reflector] = []

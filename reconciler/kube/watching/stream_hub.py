@@ -16,7 +16,8 @@ from typing import Protocol, TypeAlias, runtime_checkable
 
 import msgspec
 
-from reconciler.kube.connection.api import UnreachableError, cause
+from reconciler.kube.connection.api import UnreachableError
+from reconciler.kube.connection.unreachable_cause import cause
 from reconciler.kube.watching.reflector import Drive, Pause, Steps
 
 AT_ONCE = 4

@@ -7,9 +7,11 @@ from typing import Protocol
 
 from reconciler.kube.connection.api import Api
 from reconciler.kube.watching.collection import Collection, Served, nowhere, platform_collections
+from reconciler.kube.watching.followed_kinds import FollowedKinds
 from reconciler.kube.watching.object_store import ObjectStore
-from reconciler.kube.watching.reflector import SILENCE_SECONDS, Pace, Reflector
+from reconciler.kube.watching.reflector import SILENCE_SECONDS, Reflector
 from reconciler.kube.watching.trust import Need, Stream, stream_of
+from reconciler.kube.watching.watch_pace import Pace
 
 
 class TargetStreams(Protocol):
@@ -55,51 +57,36 @@ class OwnTargets:
         self.lock = threading.Lock()
         self._api = api
         self._capi_group = capi_group
-        self._namespaces = tuple(namespaces) or ("",)
         self._pace = pace
         self._changed = changed
         self._silence_seconds = silence_seconds
         self._nowhere = nowhere(served)
-        self._targets = [self._reflector(item) for item in platform_collections(served, namespaces)]
-        self._templates: dict[tuple[str, str], list[Reflector]] = {}
+        namespaces = tuple(namespaces)
+        self._kinds = FollowedKinds(self._reflector, platform_collections(served, namespaces), namespaces)
 
     def start(self) -> None:  # noqa: D102 - as the protocol says
-        # A page that reads the view meanwhile may find templates to follow. It starts their reflectors itself.
-        for reflector in self._targets:
-            reflector.start()
+        self._kinds.start()
 
     def stop(self) -> None:  # noqa: D102 - as the protocol says
-        for reflector in self._reflectors():
-            reflector.stop()
+        self._kinds.stop()
 
     def join(self, left_seconds: Callable[[], float]) -> bool:  # noqa: D102 - as the protocol says
-        ended = [reflector.join(left_seconds()) for reflector in self._reflectors()]
-        return all(ended)
+        return self._kinds.join(left_seconds)
 
     def follow_referred(self) -> None:  # noqa: D102 - as the protocol says
-        for group, kind in sorted(self._referred() - self._templates.keys()):
-            reflectors = [
-                self._reflector(Collection(group=group, kind=kind, namespace=namespace)) for namespace in self._namespaces
-            ]
-            self._templates[group, kind] = reflectors
-            for reflector in reflectors:
-                reflector.start()
+        self._kinds.follow(self._referred())
 
     def streams(self) -> list[Stream]:  # noqa: D102 - as the protocol says
-        templates = [stream_of(one, Need.ASIDE) for reflectors in tuple(self._templates.values()) for one in reflectors]
-        return [*(stream_of(one) for one in self._targets), *templates]
+        templates = [stream_of(one, Need.ASIDE) for one in self._kinds.of_templates()]
+        return [*(stream_of(one) for one in self._kinds.targets), *templates]
 
     def nowhere(self) -> frozenset[str]:  # noqa: D102 - as the protocol says
         return self._nowhere
 
-    def _reflectors(self) -> list[Reflector]:
-        return [*self._targets, *(one for reflectors in tuple(self._templates.values()) for one in reflectors)]
-
     def _referred(self) -> set[tuple[str, str]]:
         with self.lock:
-            return {
-                reference for item in self._targets if isinstance(item.store, ObjectStore) for reference in item.store.referred()
-            }
+            stores = [item.store for item in self._kinds.targets if isinstance(item.store, ObjectStore)]
+            return {reference for store in stores for reference in store.referred()}
 
     def _reflector(self, collection: Collection) -> Reflector:
         return Reflector(

@@ -11,7 +11,8 @@ from reconciler.cluster.values.object_parts import Key
 from reconciler.kube.watching.collection import Collection
 from reconciler.kube.watching.object_store import ObjectStore
 from reconciler.kube.watching.polled_source import PolledSource
-from reconciler.kube.watching.reflector import Phase, Reflector, StreamState
+from reconciler.kube.watching.reflector import Reflector
+from reconciler.kube.watching.stream_state import Phase, StreamState
 
 PATIENCE_SECONDS = 30.0
 """How long a view waits for a kind that cannot be read now. A server that starts again needs less."""

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from reconciler.platforms.aws.eksctl import CLUSTER_CONFIG, cluster_config
-from reconciler.policy.platform_parts import NamedTarget, PlatformFlags
+from reconciler.policy.platform.autoscaler_flags import NamedTarget, PlatformFlags
 from reconciler.values.loose_json import list_at
 
 _TAGS = "asg:tag="

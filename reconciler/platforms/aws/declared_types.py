@@ -6,7 +6,7 @@ group `eks-NAME-UUID` and tags it for Cluster Autoscaler. CloudFormation calls w
 common EKS module ignores later changes of the size, by a `lifecycle` of its own.
 """
 
-from reconciler.policy.platform_parts import DeclaredType, PlatformDeclarations
+from reconciler.policy.platform.declarations import DeclaredType, PlatformDeclarations
 
 _OF_EKS = (
     ("k8s.io/cluster-autoscaler/enabled", "true"),

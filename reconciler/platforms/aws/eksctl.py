@@ -8,8 +8,9 @@ SOURCE: the schema `eksctl.io/v1alpha5`; `alpha.eksctl.io/…` are tags of eksct
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from reconciler.policy.import_fragment import Fragment, Leftover, ObjectPart, Piece, TargetlessGroup
-from reconciler.policy.platform_parts import PlaceNeededError
+from reconciler.policy.import_fragment import Fragment, Leftover, Piece, TargetlessGroup
+from reconciler.policy.object_part import ObjectPart
+from reconciler.policy.platform.autoscaler_flags import PlaceNeededError
 
 CLUSTER_CONFIG = ("eksctl.io", "ClusterConfig")
 _LISTS = {

@@ -7,15 +7,17 @@ import msgspec
 from reconciler.cluster.target import TargetRef
 from reconciler.platforms.aws.kinds import AUTO_SCALING_GROUP
 from reconciler.platforms.aws.writing.accounts import accounts
-from reconciler.platforms.aws.writing.asking import role_of
+from reconciler.platforms.aws.writing.asked_once import ask_once
 from reconciler.platforms.aws.writing.checking import checks
-from reconciler.platforms.aws.writing.marks import set_hold
-from reconciler.platforms.aws.writing.polling import AwsPoll, ask_once
+from reconciler.platforms.aws.writing.hold_tags import set_hold
+from reconciler.platforms.aws.writing.polling import AwsPoll
 from reconciler.platforms.aws.writing.provider import AwsProvider
+from reconciler.platforms.aws.writing.wanted_groups import role_of
 from reconciler.policy.documents import PolicySet
-from reconciler.providers.answer import CloudAnswer, CloudQuestion
+from reconciler.providers.cloud_answers import CloudAnswer, CloudQuestion
 from reconciler.providers.contract import TargetProvider
-from reconciler.providers.live_platforms import Check, LivePlatform, Surroundings
+from reconciler.providers.findings import Check
+from reconciler.providers.live_platforms import LivePlatform, Surroundings
 
 _REGIONS = ("AWS_REGION", "AWS_DEFAULT_REGION")
 _CONFIGURED = (

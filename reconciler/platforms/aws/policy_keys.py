@@ -1,7 +1,7 @@
 """What policies say about Auto Scaling groups."""
 
 from reconciler.policy.field import Field, Kind, text_field
-from reconciler.policy.platform_parts import Elsewhere, PolicyKeys, Preset
+from reconciler.policy.platform.policy_keys import Elsewhere, PolicyKeys, Preset
 
 _NODE_TEMPLATE = "k8s.io/cluster-autoscaler/node-template/"
 _OPTION = _NODE_TEMPLATE + "autoscaling-options/"

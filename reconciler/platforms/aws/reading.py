@@ -7,9 +7,9 @@ from typing import Any
 import msgspec
 
 from reconciler.cluster.platform_reading import Envelope, Key, Objects, PlatformReading, Rows, WireKind
-from reconciler.platforms.aws.facts import group, wire
-from reconciler.platforms.aws.facts.activities import NOTICE_TAINTS, notices
+from reconciler.platforms.aws.facts import group, wire, wire_beside, wire_launch
 from reconciler.platforms.aws.facts.instance_types import described_type
+from reconciler.platforms.aws.facts.notices import NOTICE_TAINTS, notices
 from reconciler.platforms.aws.facts.reservations import RESERVATION, ReservedCapacity
 from reconciler.platforms.aws.facts.shown import shown, words_of_group
 from reconciler.platforms.aws.facts.view import AwsView, region_of
@@ -83,41 +83,41 @@ READING = PlatformReading(
         _beside(
             "LaunchTemplateVersion",
             "LaunchTemplateVersions",
-            wire.LaunchTemplateVersion,
+            wire_launch.LaunchTemplateVersion,
             lambda item: (item.launch_template_id, str(item.version_number)),
         ),
         _beside(
             "LaunchConfiguration",
             "LaunchConfigurations",
-            wire.LaunchConfiguration,
+            wire_launch.LaunchConfiguration,
             lambda item: ("", item.launch_configuration_name),
         ),
-        _beside("InstanceType", "InstanceTypes", wire.InstanceType, lambda item: ("", item.instance_type)),
+        _beside("InstanceType", "InstanceTypes", wire_launch.InstanceType, lambda item: ("", item.instance_type)),
         _beside(
             "ScalingPolicy",
             "ScalingPolicies",
-            wire.ScalingPolicy,
+            wire_beside.ScalingPolicy,
             lambda item: (f"{item.policy_arn}/{item.auto_scaling_group_name}", item.policy_name),
         ),
         _beside(
             "ScheduledAction",
             "ScheduledUpdateGroupActions",
-            wire.ScheduledAction,
+            wire_beside.ScheduledAction,
             lambda item: (f"{item.scheduled_action_arn}/{item.auto_scaling_group_name}", item.scheduled_action_name),
         ),
-        _beside("ScalingActivity", "Activities", wire.ScalingActivity, lambda item: ("", item.activity_id)),
-        _beside("InstanceRefresh", "InstanceRefreshes", wire.InstanceRefresh, lambda item: ("", item.instance_refresh_id)),
+        _beside("ScalingActivity", "Activities", wire_beside.ScalingActivity, lambda item: ("", item.activity_id)),
+        _beside("InstanceRefresh", "InstanceRefreshes", wire_beside.InstanceRefresh, lambda item: ("", item.instance_refresh_id)),
         _beside(
             RESERVATION,
             "CapacityReservations",
-            wire.CapacityReservation,
+            wire_launch.CapacityReservation,
             lambda item: (region_of(item.capacity_reservation_arn), item.capacity_reservation_id),
         ),
-        _beside(MANAGED_RESOURCE, "ManagedResources", wire.ManagedResource, lambda item: ("", item.arn)),
+        _beside(MANAGED_RESOURCE, "ManagedResources", wire_launch.ManagedResource, lambda item: ("", item.arn)),
         _beside(
             "ManagedNodeGroup",
             "nodegroup",
-            wire.ManagedNodeGroup,
+            wire_beside.ManagedNodeGroup,
             lambda item: (item.nodegroup_arn or item.cluster_name, item.nodegroup_name),
         ),
     ),

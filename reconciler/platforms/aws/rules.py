@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from reconciler.cluster.target import TargetFacts, TargetRef
 from reconciler.cluster.world import World
 from reconciler.decisions.platform_rules import PlatformRules
-from reconciler.platforms.aws.facts.group import clusters
+from reconciler.platforms.aws.facts.named_clusters import clusters
 from reconciler.platforms.aws.facts.template import RESOURCE
 from reconciler.platforms.aws.kinds import AUTO_SCALING_GROUP, READ_LAG_SECONDS
 from reconciler.policy.documents import Discovery

@@ -6,10 +6,12 @@ from reconciler.kube.connection.api import Api, ApiError
 from reconciler.kube.watching.collection import Collection, Served, located
 from reconciler.platforms.clusterapi.kinds import KINDS
 from reconciler.platforms.clusterapi.reading import READING
-from reconciler.platforms.clusterapi.writing.provider import ClusterApiProvider, ClusterApiVersion, served_version
+from reconciler.platforms.clusterapi.writing.api_version import ClusterApiVersion, served_version
+from reconciler.platforms.clusterapi.writing.provider import ClusterApiProvider
 from reconciler.providers.contract import TargetProvider
-from reconciler.providers.live_platforms import Check, LivePlatform, State, Surroundings
-from reconciler.providers.machines.marks import PlatformHearing
+from reconciler.providers.findings import Check, State
+from reconciler.providers.live_platforms import LivePlatform, Surroundings
+from reconciler.providers.machines.platform_hearing import PlatformHearing
 
 _CODE = "ClusterAPI"
 _NOT_FOUND = 404

@@ -1,7 +1,7 @@
 """Cluster API's objects in manifests, and the kinds of other projects whose controllers size those objects."""
 
 from reconciler.platforms.clusterapi.parents import PARENTS
-from reconciler.policy.platform_parts import PlatformManifests
+from reconciler.policy.platform.manifests import PlatformManifests
 
 MANIFESTS = PlatformManifests(
     provider="clusterAPI",

@@ -1,7 +1,7 @@
 """What policies say about Cluster API objects."""
 
 from reconciler.policy.field import Field, Kind, text_field
-from reconciler.policy.platform_parts import Elsewhere, PolicyKeys
+from reconciler.policy.platform.policy_keys import Elsewhere, PolicyKeys
 
 _CAPACITY = "capacity.cluster-autoscaler.kubernetes.io/"
 _SIZE = "cluster.x-k8s.io/cluster-api-autoscaler-node-group-"

@@ -7,7 +7,7 @@ from reconciler.platforms.clusterapi.facts import machinedeployment, machinepool
 from reconciler.platforms.clusterapi.facts.machines import machine, pool_instances
 from reconciler.platforms.clusterapi.facts.parents import STRUCTS, sizes_declared
 from reconciler.platforms.clusterapi.facts.view import CAPI_GROUP, ClusterApiView, controlling
-from reconciler.platforms.clusterapi.facts.wire import WORDS
+from reconciler.platforms.clusterapi.facts.words import WORDS
 from reconciler.platforms.clusterapi.kinds import MACHINE_DEPLOYMENT, MACHINE_POOL, MACHINE_SET
 from reconciler.platforms.clusterapi.parents import PARENTS
 from reconciler.values.cluster_identity import ClusterIdentity

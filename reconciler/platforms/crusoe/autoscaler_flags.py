@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from reconciler.policy.platform_parts import NamedTarget, PlatformFlags
+from reconciler.policy.platform.autoscaler_flags import NamedTarget, PlatformFlags
 
 
 def _named(text: str, place: Callable[[], str]) -> NamedTarget | None:

@@ -3,7 +3,7 @@
 SOURCE: the schema of Crusoe's Terraform provider.
 """
 
-from reconciler.policy.platform_parts import DeclaredType, PlatformDeclarations
+from reconciler.policy.platform.declarations import DeclaredType, PlatformDeclarations
 
 DECLARATIONS = PlatformDeclarations(
     provider="crusoe",

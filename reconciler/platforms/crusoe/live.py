@@ -6,14 +6,16 @@ import msgspec
 
 from reconciler.platforms.crusoe.kinds import NODE_POOL
 from reconciler.platforms.crusoe.writing.account import account
+from reconciler.platforms.crusoe.writing.asked_once import ask_once
 from reconciler.platforms.crusoe.writing.checking import checks
-from reconciler.platforms.crusoe.writing.client import configured
+from reconciler.platforms.crusoe.writing.credentials import configured
 from reconciler.platforms.crusoe.writing.notes import InMemoryKeeper
-from reconciler.platforms.crusoe.writing.polling import CrusoePoll, ask_once
+from reconciler.platforms.crusoe.writing.polling import CrusoePoll
 from reconciler.platforms.crusoe.writing.provider import CrusoeProvider
-from reconciler.providers.answer import CloudAnswer, CloudQuestion
+from reconciler.providers.cloud_answers import CloudAnswer, CloudQuestion
 from reconciler.providers.contract import TargetProvider
-from reconciler.providers.live_platforms import Check, LivePlatform, Surroundings
+from reconciler.providers.findings import Check
+from reconciler.providers.live_platforms import LivePlatform, Surroundings
 
 
 def _provider(around: Surroundings) -> TargetProvider:

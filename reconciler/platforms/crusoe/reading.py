@@ -13,10 +13,10 @@ from reconciler.cluster.platform_reading import Envelope, Key, Objects, Platform
 from reconciler.cluster.targets.machine_rows import normalized_provider_id
 from reconciler.platforms.crusoe.facts import pool, wire
 from reconciler.platforms.crusoe.facts.ownership import PHASES, REMEDIATION_KEYS, REMEDIATION_PHASE
+from reconciler.platforms.crusoe.facts.shown import shown, words_of_instance, words_of_pool
 from reconciler.platforms.crusoe.facts.states import bare
 from reconciler.platforms.crusoe.facts.template import DRIVER_LABELS
 from reconciler.platforms.crusoe.facts.view import CrusoeView
-from reconciler.platforms.crusoe.facts.wire import shown, words_of_instance, words_of_pool
 from reconciler.platforms.crusoe.kinds import NODE_POOL
 
 INSTANCE, CLUSTER, CAPACITY, RESERVATION = "CrusoeInstance", "CrusoeCluster", "CrusoeCapacity", "CrusoeReservation"

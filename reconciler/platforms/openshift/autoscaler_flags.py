@@ -6,7 +6,7 @@ annotations from a ClusterAutoscaler and MachineAutoscalers. SOURCE: its provide
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from reconciler.policy.platform_parts import AutoscalerObject, NamedTarget, PlatformFlags, SizedTarget
+from reconciler.policy.platform.autoscaler_flags import AutoscalerObject, NamedTarget, PlatformFlags, SizedTarget
 from reconciler.values.loose_json import mapping_at
 
 _RANGE = "MachineAutoscaler"

@@ -10,8 +10,9 @@ from reconciler.platforms.openshift.kinds import AUTOSCALING_GROUP, GROUP, MACHI
 from reconciler.platforms.openshift.reading import READING
 from reconciler.platforms.openshift.writing.dialect import MachineApiDialect
 from reconciler.providers.contract import TargetProvider
-from reconciler.providers.live_platforms import Check, LivePlatform, State, Surroundings
-from reconciler.providers.machines.marks import PlatformHearing
+from reconciler.providers.findings import Check, State
+from reconciler.providers.live_platforms import LivePlatform, Surroundings
+from reconciler.providers.machines.platform_hearing import PlatformHearing
 from reconciler.providers.machines.provider import MachineProvider
 from reconciler.providers.machines.targets import MachineTargets
 from reconciler.values.decoding import decode

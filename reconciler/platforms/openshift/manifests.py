@@ -4,7 +4,7 @@ SOURCE: its definition gives `spec.replicas` the default 1, and no webhook looks
 server: if the only owner of the field drops it from its apply, it becomes 1.
 """
 
-from reconciler.policy.platform_parts import PlatformManifests
+from reconciler.policy.platform.manifests import PlatformManifests
 
 MANIFESTS = PlatformManifests(
     provider="openshift",

@@ -1,7 +1,7 @@
 """What policies say about MachineSets of OpenShift's Machine API."""
 
 from reconciler.policy.field import Field, Kind, text_field
-from reconciler.policy.platform_parts import Elsewhere, PolicyKeys
+from reconciler.policy.platform.policy_keys import Elsewhere, PolicyKeys
 
 KEYS = PolicyKeys(
     target=Field(

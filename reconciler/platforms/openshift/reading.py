@@ -8,7 +8,9 @@ from reconciler.cluster.nodes.node import Node
 from reconciler.cluster.platform_reading import Objects, PlatformReading, Rows, WireKind
 from reconciler.cluster.target import Machine
 from reconciler.platforms.openshift.facts import wire
-from reconciler.platforms.openshift.facts.machineset import facts, failed_beside, machine, reference, updated_beside
+from reconciler.platforms.openshift.facts.kept_nodes import failed_beside, updated_beside
+from reconciler.platforms.openshift.facts.machines import machine
+from reconciler.platforms.openshift.facts.machineset import facts, reference
 from reconciler.platforms.openshift.facts.other_writers import HIVE_LABELS, ROLE, unseen
 from reconciler.platforms.openshift.facts.shape import INTERRUPTIBLE
 from reconciler.platforms.openshift.kinds import AUTOSCALING_GROUP, GROUP, MACHINE, MACHINE_AUTOSCALER, MACHINE_SET

@@ -8,7 +8,8 @@ from reconciler.policy.checks.overlap import Overlaps
 from reconciler.policy.checks.references import check_references
 from reconciler.policy.checks.scheduler import check_default_constraints
 from reconciler.policy.checks.sizes import check_group_sizes, check_idle_windows, check_level_sizes
-from reconciler.policy.checks.templates import check_group_template, check_templates, check_times
+from reconciler.policy.checks.templates import check_group_template, check_templates
+from reconciler.policy.checks.times import check_times
 from reconciler.policy.problems.findings import Findings
 from reconciler.policy.reading.draft import AnyDraft, Drafts
 

@@ -7,9 +7,9 @@ import msgspec
 
 from reconciler.policy.documents import GroupFields, NodeGroup, NodeGroupPolicy, TargetAnnotations
 from reconciler.policy.levels import level_order, tier_rank
+from reconciler.policy.place import Place
 from reconciler.policy.reading.draft import AnyDraft, Draft
-from reconciler.policy.reading.scalars import name_of
-from reconciler.policy.yaml_nodes import Place
+from reconciler.policy.reading.path_names import name_of
 
 T = TypeVar("T")
 

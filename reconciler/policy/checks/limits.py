@@ -4,10 +4,10 @@ import msgspec
 
 from reconciler.policy.checks.levels import EffectiveValue, effective, levels_of, strongest
 from reconciler.policy.documents import Expander, Limit, NodeGroup, NodeGroupPolicy
+from reconciler.policy.place import Place
 from reconciler.policy.problems.findings import Findings
 from reconciler.policy.reading.draft import Draft
 from reconciler.policy.values.label_selector import may_match, selector_matches
-from reconciler.policy.yaml_nodes import Place
 from reconciler.values.money import PRICE_HOURS, MoneyError, parse_money
 from reconciler.values.quantity import quantity_text
 

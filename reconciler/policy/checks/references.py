@@ -6,7 +6,7 @@ from functools import cache
 from reconciler.policy.documents import Mode, NodeGroup, NodeGroupPolicy
 from reconciler.policy.group_namespaces import group_refusal
 from reconciler.policy.levels import tier_rank
-from reconciler.policy.platform_parts import platform_keys
+from reconciler.policy.platform.policy_keys import platform_keys
 from reconciler.policy.problems.findings import Findings
 from reconciler.policy.problems.suggestion import choose
 from reconciler.policy.reading.draft import AnyDraft, Draft, Drafts

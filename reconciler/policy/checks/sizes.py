@@ -6,7 +6,8 @@ from reconciler.policy.checks.levels import EffectiveValue, Level, effective, le
 from reconciler.policy.checks.overlap import Overlaps
 from reconciler.policy.documents import NodeGroup, NodeGroupPolicy, ScaleDown, Size, Window
 from reconciler.policy.levels import HEADROOM
-from reconciler.policy.problems.findings import Findings, Severity
+from reconciler.policy.problems.findings import Findings
+from reconciler.policy.problems.problem import Severity
 from reconciler.policy.reading.draft import AnyDraft, Draft
 from reconciler.values.instant import instant_text
 

@@ -8,8 +8,8 @@ import msgspec
 from reconciler.policy.documents.group_fields import GroupFields, Hold
 from reconciler.policy.field import Kind, Loosens
 from reconciler.policy.keys import Key
+from reconciler.policy.place import Place
 from reconciler.policy.values.label_selector import Selector
-from reconciler.policy.yaml_nodes import Place
 
 
 def named(example: str) -> Key:

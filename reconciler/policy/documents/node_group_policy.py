@@ -15,8 +15,8 @@ from reconciler.policy.field import Kind, Loosens
 from reconciler.policy.group_namespaces import GroupNamespace
 from reconciler.policy.keys import Key
 from reconciler.policy.pace import Pace
+from reconciler.policy.place import Place
 from reconciler.policy.values.label_selector import Selector
-from reconciler.policy.yaml_nodes import Place
 
 _BALANCING = Key(
     "What `balanceWith: Auto` considers similar. Zones, regions and the host name never count.",

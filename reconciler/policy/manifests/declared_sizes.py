@@ -6,11 +6,12 @@ the current one, within the bounds. Otherwise it sets 1. The Cluster webhook rej
 annotation for the same MachineDeployment.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 
 import msgspec
 
 from reconciler.policy.documents import Discovery, NodeGroup, PolicySet
+from reconciler.policy.manifests.defaulted_replicas import unset_words
 from reconciler.policy.manifests.infrastructure_sizes import InfrastructureSize, infrastructure_sizes, judge_sizes
 from reconciler.policy.manifests.infrastructure_tools import ReadManifest, read_manifest, resources_of
 from reconciler.policy.manifests.manifest_object import (
@@ -20,79 +21,19 @@ from reconciler.policy.manifests.manifest_object import (
     entry_of,
     integer,
     manifest_objects,
-    objects_of,
     pair_of,
     shown,
     text_of,
     texts_of,
     topology_entries,
 )
+from reconciler.policy.manifests.parent_sizes import ParentSize, parent_sizes
 from reconciler.policy.neighbours import UnreadFile
-from reconciler.policy.platform_parts import PlatformManifests, manifests_by_group, platform_manifests
-from reconciler.policy.problems.findings import Findings, Problem, Severity, Source
-from reconciler.policy.yaml_nodes import Node, Place, Scalar, Sequence, Spot, spot_of, spot_of_entry
-from reconciler.values.parent_sizes import DeclaredSize, Reader, declared_sizes
-
-# Sizes that objects of other projects declare for targets their controllers make: Rancher's pools, HyperShift's NodePools.
-
-_READER = Reader[Node](
-    entry=entry_of,
-    items=lambda node: node.items if isinstance(node, Sequence) else (),
-    text=lambda node: node.text if isinstance(node, Scalar) else "",
-)
-
-
-class ParentSize(msgspec.Struct, frozen=True, kw_only=True):
-    """One declared size, with the platform of its target and where it is written."""
-
-    platform: PlatformManifests
-    declared: DeclaredSize[Node]
-    spot: Spot
-
-    @property
-    def what(self) -> str:
-        """The object, in words."""
-        pool = f", pool {self.declared.pool}," if self.declared.parent.entries else ""
-        return f"{self.declared.parent.kind} {self.declared.title}{pool}"
-
-
-def parent_sizes(node: Node) -> Iterator[ParentSize]:
-    """Every size in a document that the controller of a parent kind writes to a target, those of lists included."""
-    for item in objects_of(node):
-        written = text_of(item, "apiVersion").partition("/")[0], text_of(item, "kind")
-        for platform in platform_manifests():
-            for parent in platform.parents:
-                if (parent.group, parent.kind) == written:
-                    for declared in declared_sizes(parent, item, _READER):
-                        pair = pair_of(declared.above, declared.field[-1])
-                        spot = spot_of(item) if pair is None else spot_of_entry(*pair)
-                        yield ParentSize(platform=platform, declared=declared, spot=spot)
-
-
-# The value that Cluster API's defaulting webhook sets if a write leaves out replicas.
-#
-# SOURCE: the defaulting of MachineDeployments and MachineSets, measured on Cluster API 1.14 with its webhooks. With both size
-# annotations, a new object gets the minimum, and an existing one its old value, brought into the range. With one annotation or
-# none it gets 1, whatever ran before.
-
-DEFAULT_REPLICAS = 1
-
-
-def defaulted(before: int | None, min_size: int | None, max_size: int | None) -> int:
-    """The replicas that the webhook sets where a write leaves them out. `before` None: the object is new. The bounds count
-    only together."""
-    if min_size is None or max_size is None:
-        return DEFAULT_REPLICAS
-    return min_size if before is None else min(max(before, min_size), max_size)
-
-
-def unset_words(before: int, min_size: int | None, max_size: int | None) -> str:
-    """What happens to `before` replicas, as the end of a sentence: `3 stay, within 1 to 9`, `6 become 4, within 1 to 4`."""
-    after = defaulted(before, min_size, max_size)
-    one = "s" if before == 1 else ""
-    change = f"{before} stay{one}" if after == before else f"{before} become{one} {after}"
-    return change if min_size is None or max_size is None else f"{change}, within {min_size} to {max_size}"
-
+from reconciler.policy.place import Place
+from reconciler.policy.platform.manifests import manifests_by_group
+from reconciler.policy.problems.findings import Findings, Source
+from reconciler.policy.problems.problem import Problem, Severity
+from reconciler.policy.yaml_nodes import Node, spot_of_entry
 
 MANIFEST_CODES: Mapping[str, str] = {
     "ManifestUnreadable": "A manifest that cannot be read is not examined.",

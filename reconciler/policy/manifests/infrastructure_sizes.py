@@ -15,10 +15,12 @@ from reconciler.policy.manifests.infrastructure_tools import (
 )
 from reconciler.policy.manifests.manifest_object import entry_of, shown
 from reconciler.policy.manifests.written_text import CHOSEN, UNKNOWN, Scope, fits, known, shown_pattern, text_in
-from reconciler.policy.platform_parts import platform_declarations
-from reconciler.policy.problems.findings import Findings, Severity, Source
+from reconciler.policy.place import Place
+from reconciler.policy.platform.declarations import platform_declarations
+from reconciler.policy.problems.findings import Findings, Source
+from reconciler.policy.problems.problem import Severity
 from reconciler.policy.yaml_nodes import Mapping as MappingNode
-from reconciler.policy.yaml_nodes import Node, Place, Scalar, Sequence, Spot, spot_of, spot_of_entry
+from reconciler.policy.yaml_nodes import Node, Scalar, Sequence, Spot, spot_of, spot_of_entry
 
 _ANY_TAG = ((UNKNOWN, UNKNOWN),)
 _LITERAL = Scope()

@@ -14,7 +14,7 @@ import msgspec
 
 from reconciler.policy.manifests.manifest_object import entry_of, objects_of, text_of, texts_of
 from reconciler.policy.manifests.written_text import Scope, Written, resolved, text_in
-from reconciler.policy.platform_parts import DeclaredType, platform_declarations
+from reconciler.policy.platform.declarations import DeclaredType, platform_declarations
 from reconciler.policy.problems.findings import Findings, Source
 from reconciler.policy.reading.hcl_text import hcl_body
 from reconciler.policy.reading.yaml_text import compose_documents, read_source

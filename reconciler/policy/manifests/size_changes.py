@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 import msgspec
 
 from reconciler.policy.documents import PolicySet
-from reconciler.policy.manifests.declared_sizes import manifest_problems, parent_sizes
+from reconciler.policy.manifests.declared_sizes import manifest_problems
 from reconciler.policy.manifests.infrastructure_sizes import infrastructure_sizes
 from reconciler.policy.manifests.infrastructure_tools import HCL_ENDINGS, ReadManifest, read_manifest, resources_of
 from reconciler.policy.manifests.manifest_object import (
@@ -17,9 +17,13 @@ from reconciler.policy.manifests.manifest_object import (
     text_of,
     topology_entries,
 )
-from reconciler.policy.platform_parts import manifests_by_group, platform_declarations, platform_manifests, workers_field
-from reconciler.policy.problems.findings import Findings, Problem
-from reconciler.policy.yaml_nodes import Node, Place, spot_of, spot_of_entry
+from reconciler.policy.manifests.parent_sizes import parent_sizes
+from reconciler.policy.place import Place
+from reconciler.policy.platform.declarations import platform_declarations
+from reconciler.policy.platform.manifests import manifests_by_group, platform_manifests, workers_field
+from reconciler.policy.problems.findings import Findings
+from reconciler.policy.problems.problem import Problem
+from reconciler.policy.yaml_nodes import Node, spot_of, spot_of_entry
 
 _UNREADABLE = "ManifestUnreadable"
 

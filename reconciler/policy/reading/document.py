@@ -5,14 +5,15 @@ from collections.abc import Callable
 import msgspec
 
 from reconciler.policy.field import MAPS, Field, Kind
+from reconciler.policy.place import Place
 from reconciler.policy.problems.findings import Findings, Source
 from reconciler.policy.problems.suggestion import example_of, key_hint, mapping_hint
 from reconciler.policy.reading import scalars
-from reconciler.policy.reading.scalars import map_value, name_of
+from reconciler.policy.reading.map_values import map_value
+from reconciler.policy.reading.path_names import name_of
 from reconciler.policy.yaml_nodes import (
     Mapping,
     Node,
-    Place,
     Scalar,
     Sequence,
     Spot,
@@ -22,8 +23,9 @@ from reconciler.policy.yaml_nodes import (
     spot_of,
     spot_of_entry,
 )
+from reconciler.values.plain_scalar import Look
 from reconciler.values.shown_text import cut, shown
-from reconciler.values.yaml_events import MERGE_KEY, Look
+from reconciler.values.yaml_events import MERGE_KEY
 
 Values = dict[str, object]
 """Struct attributes -> values, nested; what `msgspec.convert` takes."""

@@ -9,68 +9,21 @@ import msgspec
 
 from reconciler.policy.field import MAPS, Field, Kind, MergeRule
 from reconciler.policy.levels import LEVEL_FIELDS
-from reconciler.policy.problems.findings import Problem, Source
-from reconciler.policy.yaml_nodes import Mapping, Node, Place, Scalar, Spot
+from reconciler.policy.yaml_nodes import Mapping, Node, Scalar
 from reconciler.policy.yaml_nodes import Sequence as ListNode
 from reconciler.values.instant import parse_instant
 
-# Texts one after the other: a line of the joined text is a line of one of them.
 
-
-class JoinedSource(Source, frozen=True):
-    """Several texts as one. `lines` are those of all `parts`, in their order. The path is that of the first one."""
-
-    parts: tuple[Source, ...] = ()
-
-    @staticmethod
-    def over(parts: Sequence[Source]) -> "JoinedSource":
-        """At least one text."""
-        return JoinedSource(parts[0].path, tuple(line for part in parts for line in part.lines), tuple(parts))
-
-    def place(self, spot: Spot) -> Place:
-        """The place in the text to which the line belongs."""
-        part, first = self._part(spot.line)
-        return part.place(msgspec.structs.replace(spot, line=spot.line - first))
-
-    def problem(self, code: str, spot: Spot, message: str, hint: str = "") -> Problem:
-        """As for one text."""
-        part, first = self._part(spot.line)
-        return part.problem(code, msgspec.structs.replace(spot, line=spot.line - first), message, hint)
-
-    def _part(self, line: int) -> tuple[Source, int]:
-        first = 0
-        for part in self.parts[:-1]:
-            if line <= first + len(part.lines):
-                return part, first
-            first += len(part.lines)
-        return self.parts[-1], first
-
-
-def moved(node: Node, lines: int) -> Node:
-    """The node with its place so many lines further down."""
-    line, end_line = node.line + lines, node.end_line + lines
-    if isinstance(node, Mapping):
-        pairs = tuple((moved(key, lines), moved(value, lines)) for key, value in node.pairs)
-        return msgspec.structs.replace(node, pairs=pairs, line=line, end_line=end_line)
-    if isinstance(node, ListNode):
-        items = tuple(moved(item, lines) for item in node.items)
-        return msgspec.structs.replace(node, items=items, line=line, end_line=end_line)
-    return msgspec.structs.replace(node, line=line, end_line=end_line)
-
-
-# Which parts of a value merge on their own. Everything else counts as a whole.
-
-
-def _rule(path: str) -> MergeRule | None:
+def merge_rule(path: str) -> MergeRule | None:
     """The rule of a field of groups, wherever its defaults stand; None for any other field."""
     _, below, field = path.partition("defaults.")
     level = LEVEL_FIELDS.get(field) if below else None
     return None if level is None else level.rule
 
 
-def _parts(field: Field, node: Node) -> dict[str, tuple[Field, Node]] | None:
+def mergeable_parts(field: Field, node: Node) -> dict[str, tuple[Field, Node]] | None:
     """The parts of a value that other documents can override alone, by name; None if it counts as a whole."""
-    if _rule(field.path) in (MergeRule.NEAREST, MergeRule.IN_FORCE, MergeRule.UNION):
+    if merge_rule(field.path) in (MergeRule.NEAREST, MergeRule.IN_FORCE, MergeRule.UNION):
         return None
     if isinstance(node, Mapping) and field.kind is Kind.OBJECT:
         known = ((key, field.child(key.text), value) for key, value in node.pairs if isinstance(key, Scalar))
@@ -100,10 +53,10 @@ def over(field: Field, below: Node, above: Node) -> Node:
 
     A named item that only `above` has comes after those of `below`.
     """
-    mine, theirs = _parts(field, above), _parts(field, below)
+    mine, theirs = mergeable_parts(field, above), mergeable_parts(field, below)
     if mine is None or theirs is None:
         return _whole(field, below, above)
-    gone = _excluded(field, mine)
+    gone = excluded(field, mine)
     if isinstance(below, Mapping) and isinstance(above, Mapping):
         pairs = [
             (key, over(mine[key.text][0], value, mine[key.text][1]) if key.text in mine else value)
@@ -126,17 +79,17 @@ def _placed(
         yield keys.get(key.text, key), value
 
 
-def _excluded(field: Field, mine: dict[str, tuple[Field, Node]]) -> set[str]:
+def excluded(field: Field, mine: dict[str, tuple[Field, Node]]) -> set[str]:
     """Keys that what `above` has excludes."""
     together = {*field.exactly_one_of, *field.at_most_one_of}
     return together - mine.keys() if together & mine.keys() else set()
 
 
 def _whole(field: Field, below: Node, above: Node) -> Node:
-    rule = _rule(field.path)
+    rule = merge_rule(field.path)
     if rule is MergeRule.UNION and isinstance(below, ListNode) and isinstance(above, ListNode):
-        known = {_text(item) for item in above.items}
-        return msgspec.structs.replace(above, items=(*above.items, *(one for one in below.items if _text(one) not in known)))
+        known = {node_text(item) for item in above.items}
+        return msgspec.structs.replace(above, items=(*above.items, *(one for one in below.items if node_text(one) not in known)))
     if rule is MergeRule.IN_FORCE and _end(below) > _end(above):
         return below
     return above
@@ -148,37 +101,8 @@ def _end(hold: Node) -> float:
     return parse_instant(until.text) if isinstance(until, Scalar) else float("inf")
 
 
-# Values that two equally specific documents both set.
-
-
-class Twice(msgspec.Struct, frozen=True, kw_only=True):
-    """One value that two documents write differently. `path` is below the field that was compared."""
-
-    path: str
-    first: Node
-    second: Node
-
-
-def written_twice(field: Field, first: Node, second: Node, path: str = "") -> Iterator[Twice]:
-    """Every value that both write, and write differently. Startup taints are added together, so that they never collide."""
-    mine, other = _parts(field, first), _parts(field, second)
-    if mine is None or other is None:
-        if _rule(field.path) is not MergeRule.UNION and _text(first) != _text(second):
-            yield Twice(path=path, first=first, second=second)
-        return
-    listed = isinstance(first, ListNode)
-    for name in sorted(mine.keys() & other.keys()):
-        where = f"{path}[{name}]" if listed else f"{path}.{name}" if path else name
-        yield from written_twice(mine[name][0], mine[name][1], other[name][1], where)
-    if listed:
-        return
-    for name in sorted(_excluded(field, mine) & other.keys()):
-        key = next(iter(sorted({*field.exactly_one_of, *field.at_most_one_of} & mine.keys())))
-        yield Twice(path=f"{path}.{name}" if path else name, first=mine[key][1], second=other[name][1])
-
-
-def _text(node: Node) -> object:
+def node_text(node: Node) -> object:
     """What is written, without its place. The order of keys does not matter."""
     if isinstance(node, Mapping):
-        return frozenset((_text(key), _text(value)) for key, value in node.pairs)
-    return tuple(_text(item) for item in node.items) if isinstance(node, ListNode) else node.text
+        return frozenset((node_text(key), node_text(value)) for key, value in node.pairs)
+    return tuple(node_text(item) for item in node.items) if isinstance(node, ListNode) else node.text

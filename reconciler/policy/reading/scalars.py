@@ -5,56 +5,26 @@ import re
 from collections.abc import Callable
 from typing import Protocol
 
-from reconciler.policy.field import BYTES, LONGEST, Field, Kind
+from reconciler.policy.field import LONGEST, Field, Kind
 from reconciler.policy.problems.suggestion import choose, near
-from reconciler.policy.values.pattern import CLUSTER_AUTOSCALER_EXPANDERS, PatternError, check_pattern
-from reconciler.policy.values.quantity import QuantityError, parse_amount
-from reconciler.policy.values.schedule import ScheduleError, canonical_schedule, zone_names
+from reconciler.policy.reading.path_names import ALIASES, FREE, name_of
+from reconciler.policy.values.pattern import PatternError, check_pattern
+from reconciler.policy.values.schedule import ScheduleError, canonical_schedule
+from reconciler.policy.values.time_zone import zone_names
 from reconciler.policy.yaml_nodes import Node, Scalar, described, look_of
 from reconciler.values.duration import DurationError, duration_text, parse_duration
 from reconciler.values.instant import InstantError, parse_instant
-from reconciler.values.money import PRICE_HOURS, MoneyError, parse_money
+from reconciler.values.money import MoneyError, parse_money
 from reconciler.values.name_syntax import (
     item_name_fault,
     key_or_prefix_fault,
-    label_value_fault,
     object_name_fault,
     qualified_name_fault,
-    resource_name_fault,
 )
+from reconciler.values.plain_scalar import Look
 from reconciler.values.quantity import INT64_MAX
 from reconciler.values.shown_text import cut, shown
 from reconciler.values.whole_number import whole_number
-from reconciler.values.yaml_events import Look
-
-# What a path is called in sentences.
-
-_LONGEST = 400
-"""Room for the longest label key and the path above it."""
-
-
-def name_of(path: str) -> str:
-    """A path as messages name it: without the leading `spec.`, and cut if a key is longer than any valid one."""
-    name = path.removeprefix("spec.") or "the document"
-    return name if len(name) <= _LONGEST else name[: _LONGEST - 1] + "…"
-
-
-_ALIASES = {
-    "x86_64": "amd64",
-    "x64": "amd64",
-    "aarch64": "arm64",
-    "true": "Enabled",
-    "on": "Enabled",
-    "yes": "Enabled",
-    "false": "Disabled",
-    "off": "Disabled",
-    "no": "Disabled",
-    "dryrun": "Observe",
-    **CLUSTER_AUTOSCALER_EXPANDERS,
-}
-
-
-_FREE = (Kind.STRING, Kind.STRING_MAP, Kind.TIME_ZONE)
 
 
 class Recorder(Protocol):
@@ -71,7 +41,7 @@ def text_of(record: Recorder, field: Field, node: Node, path: str, *, instant: b
         return None
     look = look_of(node)
     if look is Look.TEXT or (instant and look is Look.TIMESTAMP):
-        return None if field.kind in _FREE and too_long(record, field, node.text, node, path) else node.text
+        return None if field.kind in FREE and too_long(record, field, node.text, node, path) else node.text
     if look is Look.NULL:
         record.fault("NullValue", node, path, f"{name_of(path)} has no value", "write the value")
     elif look in (Look.INTEGER, Look.FLOAT, Look.BOOLEAN):
@@ -131,14 +101,14 @@ def _checked(fault_of: Callable[[str], str]) -> Callable[[Recorder, Field, Node,
 
 def _enum(record: Recorder, field: Field, node: Node, path: str) -> str | None:
     if isinstance(node, Scalar) and look_of(node) in (Look.BOOLEAN, Look.WORD_BOOLEAN):
-        alias = _ALIASES.get(node.text.lower(), "")
+        alias = ALIASES.get(node.text.lower(), "")
         hint = f"write {alias}" if alias in field.enum else choose(node.text, field.enum)
         record.fault("UnknownValue", node, path, f"{name_of(path)} is {described(node)}", hint)
         return None
     text = text_of(record, field, node, path)
     if text is None or text in field.enum:
         return text
-    alias = _ALIASES.get(text.lower(), "")
+    alias = ALIASES.get(text.lower(), "")
     hint = f"write {alias}" if alias in field.enum else choose(text, field.enum)
     record.fault("UnknownValue", node, path, f"{name_of(path)} is {shown(text)}", hint)
     return None
@@ -240,7 +210,8 @@ def _duration(record: Recorder, field: Field, node: Node, path: str) -> int | No
     return seconds
 
 
-def _money(record: Recorder, field: Field, node: Node, path: str) -> str | None:
+def money_value(record: Recorder, field: Field, node: Node, path: str) -> str | None:
+    """An amount of money as a decimal string. None after a problem, which it records."""
     if isinstance(node, Scalar) and look_of(node) in (Look.FLOAT, Look.INTEGER):
         hint = quoted(node)
         record.fault(
@@ -320,70 +291,9 @@ READERS: dict[Kind, Callable[..., object]] = {
     Kind.PERCENT: _integer,
     Kind.INTEGER_OR_PERCENT: _integer_or_percent,
     Kind.DURATION: _duration,
-    Kind.MONEY: _money,
+    Kind.MONEY: money_value,
     Kind.INSTANT: _instant,
     Kind.CRON: _cron,
     Kind.TIME_ZONE: _time_zone,
     Kind.REGEX: _regex,
 }
-
-
-# The values of maps with free keys -> values: labels, tags, amounts of resources. Each checks its key as well.
-
-_RESOURCE_ALIASES = {"gpu": "nvidia.com/gpu", "gpus": "nvidia.com/gpu", "cores": "cpu", "mem": "memory", "maxpods": "pods"}
-
-
-def map_value(record: Recorder, field: Field, key: str, key_node: Node, node: Node, path: str) -> str | int | None:
-    """One value of a map with free keys; checks the key as well."""
-    if field.kind is Kind.RESOURCE_MAP:
-        return _amount(record, field, key, key_node, node, path)
-    if field.kind is Kind.QUANTITY_MAP:
-        fault = qualified_name_fault(key)
-        if fault:
-            record.fault("BadName", key_node, path, f"the name {shown(key)} {fault}")
-        amount = _quantity(record, key, node, path, milli=field.unit != BYTES)
-        return node.text if isinstance(node, Scalar) and amount is not None and not fault else None
-    text = text_of(record, field, node, path)
-    if field.kind is not Kind.LABEL_MAP:
-        return None if too_long(record, field, key, key_node, path) else text
-    fault = qualified_name_fault(key)
-    if fault:
-        record.fault("BadLabel", key_node, path, f"the label key {shown(key)} {fault}")
-    elif text is not None and (fault := label_value_fault(text)):
-        record.fault("BadLabel", node, path, f"the value {shown(text)} of the label {key} {fault}")
-    return None if fault else text
-
-
-def _amount(record: Recorder, field: Field, key: str, key_node: Node, node: Node, path: str) -> int | None:
-    fault = resource_name_fault(key, field.resources, field.resource_prefix)
-    if fault:
-        alias = _RESOURCE_ALIASES.get(key.lower(), "") or near(key, field.resources)
-        record.fault("UnknownResource", key_node, path, f"{shown(key)} {fault}", f"did you mean {alias}?" if alias else "")
-    if key in PRICE_HOURS and not fault:
-        money = _money(record, field, node, path)
-        return None if money is None else parse_money(money)
-    amount = _quantity(record, key, node, path, milli=key == "cpu")
-    return None if fault else amount
-
-
-def _quantity(record: Recorder, key: str, node: Node, path: str, *, milli: bool) -> int | None:
-    if not isinstance(node, Scalar):
-        record.fault("WrongType", node, path, f"{name_of(path)} must be a quantity, not {described(node)}")
-        return None
-    look = look_of(node)
-    if look is Look.FLOAT:
-        plain = whole_number(node.text.replace(".", "", 1)) is not None
-        cores = f" or {round(float(node.text) * 1000)}m" if key == "cpu" and plain else ""
-        record.fault("FloatValue", node, path, f"{name_of(path)} is the float {cut(node.text)}", quoted(node) + cores)
-        return None
-    if look not in (Look.INTEGER, Look.TEXT):
-        if look is Look.NULL:
-            record.fault("NullValue", node, path, f"{name_of(path)} has no value", "write the amount, or remove the key")
-        else:
-            record.fault("AmbiguousNumber", node, path, f"{name_of(path)} is {described(node)}", "write plain decimal digits")
-        return None
-    try:
-        return parse_amount(node.text, milli=milli)
-    except QuantityError as error:
-        record.fault(error.code, node, path, f"{name_of(path)}: {error}", error.hint)
-        return None

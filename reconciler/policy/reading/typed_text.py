@@ -10,11 +10,13 @@ from typing import Generic, TypeVar
 
 import msgspec
 
-from reconciler.policy.problems.findings import Findings, Problem, Source
+from reconciler.policy.place import Place
+from reconciler.policy.problems.findings import Findings, Source
+from reconciler.policy.problems.problem import Problem
 from reconciler.policy.reading.yaml_text import compose_documents, read_source
 from reconciler.policy.values.quantity import QuantityError, parse_amount
 from reconciler.policy.yaml_nodes import Mapping as MappingNode
-from reconciler.policy.yaml_nodes import Node, Place, Scalar, Sequence, Spot, spot_of
+from reconciler.policy.yaml_nodes import Node, Scalar, Sequence, Spot, spot_of
 from reconciler.values.decoder_words import in_plain_words
 from reconciler.values.decoding import convert
 from reconciler.values.duration import DurationError, parse_duration

@@ -10,8 +10,6 @@ import warnings
 from reconciler.values.linear_pattern import RefusedPatternError, compiled, found
 from reconciler.values.shown_text import shown
 
-# What expanders are called elsewhere.
-
 CLUSTER_AUTOSCALER_EXPANDERS = {
     "least-waste": "LeastWaste",
     "least-nodes": "LeastNodes",

@@ -14,49 +14,17 @@ and repeated ones run once. It treats a stepped star as a star, and accepts `L`,
 wall-clock time without a zone, and only the part of an expression that both crons read alike. This module applies the zone.
 """
 
-import io
-import pkgutil
 import re
-import zoneinfo
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
-from functools import cache, lru_cache
+from functools import lru_cache
 from zoneinfo import ZoneInfo
 
 from cronsim import CronSim, CronSimError
 
+from reconciler.policy.values.time_zone import time_zone
 from reconciler.values.shown_text import cut, shown
 from reconciler.values.whole_number import whole_number
-
-# Time zones by IANA name, from the pinned `tzdata` package alone: the same rules on every machine.
-#
-# SOURCE: Kubernetes' CronJob takes `spec.timeZone` as an IANA name, case-sensitive, and refuses `Local`.
-
-
-class UnknownTimeZoneError(ValueError):
-    """A name that the time zone database does not have."""
-
-
-@cache
-def zone_names() -> frozenset[str]:
-    """All names of the database."""
-    return frozenset(_data("zones").decode("ascii").split())
-
-
-@cache
-def time_zone(name: str) -> zoneinfo.ZoneInfo:
-    """The zone called `name`. Raises `UnknownTimeZoneError`."""
-    if name not in zone_names():
-        raise UnknownTimeZoneError(name)
-    return zoneinfo.ZoneInfo.from_file(io.BytesIO(_data(f"zoneinfo/{name}")), key=name)
-
-
-def _data(path: str) -> bytes:
-    data = pkgutil.get_data("tzdata", path)
-    if data is None:
-        raise UnknownTimeZoneError(path)
-    return data
-
 
 MAX_LENGTH = 512
 """Characters of a schedule: room for one that lists every minute, hour and day."""

@@ -35,64 +35,21 @@ import msgspec
 from reconciler.cluster.target import TargetRef
 from reconciler.decisions.ownership.owner import EMPTIED_MARK
 from reconciler.kube.connection.api import ApiError, UnreachableError
-from reconciler.kube.connection.connections import side_by_side
+from reconciler.kube.connection.side_by_side import side_by_side
 from reconciler.plan.plan import Bound
 from reconciler.providers.answer import failed, unread
 from reconciler.providers.contract import LeavingMachine, RemovalState, TargetRemoval, WriteCode, WriteResult
-from reconciler.providers.machines.marks import MachineMarks, PlatformHearing
-from reconciler.providers.machines.targets import MachineReading, MachineTargets, Reading, RecentMachines, SharedReadings
-from reconciler.providers.marks import DeleteMark, emptied_by
+from reconciler.providers.machines.dialect import MachineReading, Reading
+from reconciler.providers.machines.machine_rules import below, kept, others_first, unfit
+from reconciler.providers.machines.marks import MachineMarks
+from reconciler.providers.machines.platform_hearing import PlatformHearing
+from reconciler.providers.machines.recent_machines import RecentMachines
+from reconciler.providers.machines.shared_readings import SharedReadings
+from reconciler.providers.machines.targets import MachineTargets
+from reconciler.providers.marks import DeleteMark
 from reconciler.providers.ownership_guard import not_ours, objection
+from reconciler.providers.target_mark import emptied_by
 from reconciler.values.two_sentences import two_sentences
-
-# Why a chosen machine may not be removed now, one rule per function. None: nothing is against it.
-
-
-def unfit(current: MachineReading | None, machine: str, node: str) -> WriteResult | None:
-    """Why this machine cannot be removed: gone, already being deleted, or not the machine of the node."""
-    if current is None:
-        return WriteResult(code=WriteCode.NOT_FOUND, message=f"Machine {machine} is gone")
-    if current.deleting:
-        return WriteResult(code=WriteCode.REFUSED, message=f"Machine {machine} is being deleted already")
-    if current.node and current.node != node:
-        message = f"Machine {machine} is the machine of node {current.node}, not of {node}"
-        return WriteResult(code=WriteCode.NOT_FOUND, message=message)
-    return None
-
-
-def rolling_out(reading: Reading) -> WriteResult | None:
-    """While an older revision has machines, nobody can tell which set shrinks."""
-    if not reading.facts.rolling_out:
-        return None
-    message = f"{reading.facts.ref} is rolling out: cannot tell which of its MachineSets would shrink"
-    return WriteResult(code=WriteCode.REFUSED, message=message)
-
-
-def kept(reading: Reading, machine: str) -> WriteResult | None:
-    """Why the chosen machine may not be removed now. A failed one goes anyway."""
-    if not reading.facts.keeps_nodes or machine in reading.failed:
-        return rolling_out(reading)
-    return WriteResult(code=WriteCode.REFUSED, message=f"{reading.facts.ref}: {reading.facts.keeps_nodes}")
-
-
-def others_first(reading: Reading, machine: str, together: frozenset[str]) -> WriteResult | None:
-    """If several machines failed, the platform may take any. So none goes before the nodes of all are empty. Failed machines
-    without a node do not matter: nothing ran there."""
-    late = sorted(reading.on_nodes - together) if machine in reading.failed else []
-    if not late:
-        return None
-    message = f"Machine {', '.join(late)} of {reading.facts.ref} failed too and could go instead: drain its node first"
-    return WriteResult(code=WriteCode.UNAVAILABLE, message=f"{message} (if the drain does not begin, see spec.budgets)")
-
-
-def below(reading: Reading, floor: int, before: int) -> WriteResult | None:
-    """Whether the target would have fewer than `floor` replicas, after `before` others of the same write."""
-    replicas = (reading.facts.replicas or 0) - before
-    if replicas - 1 >= floor:
-        return None
-    message = f"{reading.facts.ref} has {replicas} replicas and must keep {floor}"
-    return WriteResult(code=WriteCode.REFUSED, message=message)
-
 
 _TRIES, _ROUNDS = 3, 2
 _WORTH_LISTING = 8
@@ -137,7 +94,7 @@ class MachineRemovals:
             if left:
                 ended |= self._round(target, left, floor)
         stale = WriteResult(code=WriteCode.STALE, message=f"{target} changed during each of three attempts")
-        return tuple(ended.get(one.node) or _waiting(stale) for one in leaving)
+        return tuple(ended.get(one.node) or TargetRemoval.waiting(stale) for one in leaving)
 
     def _round(self, target: TargetRef, leaving: list[LeavingMachine], floor: int) -> dict[str, TargetRemoval]:
         """The outcome of those without a conflict."""
@@ -188,7 +145,7 @@ class MachineRemovals:
             return conflicts | dict.fromkeys((one.node for one in marked), doubt) | ended
         early = self._hearing.objection(target) if len(marked) < (reading.facts.replicas or 0) else None
         if early is not None:
-            return ended | {one.node: _waiting(early) for one in marked}
+            return ended | {one.node: TargetRemoval.waiting(early) for one in marked}
         if marked:
             if any(self._marks.own(machine) is None for one, machine in going if one in marked):
                 self._hearing.wait()
@@ -261,7 +218,7 @@ class MachineRemovals:
             return result if result.code == WriteCode.STALE else self._after(target, one, result)
 
     def _after(self, target: TargetRef, one: LeavingMachine, result: WriteResult) -> TargetRemoval:
-        return _waiting(result) if result.code in _TRANSIENT else self._give_up(target, one.machine, result)
+        return TargetRemoval.waiting(result) if result.code in _TRANSIENT else self._give_up(target, one.machine, result)
 
     def abandon(self, target: TargetRef, machine: str) -> WriteResult:
         """Remove our mark, unless the machine is being deleted, or replicas were lowered for it and it may still go."""
@@ -308,13 +265,13 @@ class MachineRemovals:
         gone = unfit(current, one.machine, one.node)
         if gone is not None:
             leaving = current is None or current.deleting
-            return _failed(gone, reopen=not leaving)
+            return TargetRemoval.failed(gone, reopen=not leaving)
         foreign = self._marks.of_others(current)
         if foreign is not None:
-            return self._give_up(facts.ref, one.machine, foreign) if mark is not None else _failed(foreign)
+            return self._give_up(facts.ref, one.machine, foreign) if mark is not None else TargetRemoval.failed(foreign)
         late = others_first(reading, one.machine, together)
         if late is not None:
-            return _waiting(late, untouched=True)
+            return TargetRemoval.waiting(late, untouched=True)
         wrong = not_ours(facts) or kept(reading, one.machine) or below(reading, floor, before)
         if mark is not None and not mark.not_lowered(facts.generation):
             message = f"somebody else wrote {facts.ref} after {one.machine} was marked: cannot tell whether it shrank"
@@ -328,10 +285,10 @@ class MachineRemovals:
         unmarked = self.abandon(target, machine)
         if not unmarked.done:
             # The mark must go before the taint: without the taint, this process would not look for the mark.
-            return _waiting(unmarked)
+            return TargetRemoval.waiting(unmarked)
         if unmarked.message:
             why = msgspec.structs.replace(why, message=two_sentences(why.message, unmarked.message))
-        return _failed(why)
+        return TargetRemoval.failed(why)
 
     def marked_by(self, target: TargetRef, machine: str) -> str:
         """The policy in our program's mark; empty: none, or it cannot be read."""
@@ -385,12 +342,4 @@ def _unread(error: ApiError | UnreachableError | msgspec.DecodeError, what: str)
         why = WriteResult(code=WriteCode.REFUSED, message=f"{what} cannot be understood: {error}")
     else:
         why = unread(error, what)
-    return _waiting(why, untouched=True)
-
-
-def _waiting(why: WriteResult, *, untouched: bool = False) -> TargetRemoval:
-    return TargetRemoval(state=RemovalState.DRAINING, code=why.code, message=why.message, untouched=untouched)
-
-
-def _failed(why: WriteResult, *, reopen: bool = True) -> TargetRemoval:
-    return TargetRemoval(state=RemovalState.FAILED, code=why.code, message=why.message, reopen=reopen)
+    return TargetRemoval.waiting(why, untouched=True)

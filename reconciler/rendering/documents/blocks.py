@@ -11,7 +11,7 @@ from enum import StrEnum
 import msgspec
 
 from reconciler.plan.replay import Replay
-from reconciler.policy.problems.findings import Problem
+from reconciler.policy.problems.problem import Problem
 from reconciler.rendering.words.plain import plain, shortened
 from reconciler.rendering.words.wording import GROWS, HELD, MAIN, OTHER, SHRINKS, count
 

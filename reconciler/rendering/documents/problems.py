@@ -2,9 +2,10 @@
 
 import msgspec
 
-from reconciler.policy.problems.findings import Problem, Severity
-from reconciler.policy.tree import PolicyTree, unread_targets
-from reconciler.policy.yaml_nodes import Place
+from reconciler.policy.place import Place
+from reconciler.policy.policy_tree import PolicyTree
+from reconciler.policy.problems.problem import Problem, Severity
+from reconciler.policy.unread_targets import unread_targets
 
 FORMAT_VERSION = "1.0"
 

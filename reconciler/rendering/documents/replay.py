@@ -6,7 +6,8 @@ from decimal import Decimal
 import msgspec
 
 from reconciler.plan.money import money_text
-from reconciler.plan.replay import Replay, ReplayFigures, falls_on_never
+from reconciler.plan.replay import Replay, ReplayFigures
+from reconciler.plan.waiting_times import falls_on_never
 from reconciler.rendering.documents.blocks import (
     Block,
     Column,

@@ -8,7 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-from reconciler.policy.problems.findings import Severity
+from reconciler.policy.problems.problem import Severity
 from reconciler.policy.tree import read_tree
 from reconciler.rendering.manifests.policy_yaml import comment
 from reconciler.values.whole_number import whole_number

@@ -5,7 +5,7 @@ properties `:` and `,` as well. Only a line that begins with `::` is a command. 
 breaks are encoded.
 """
 
-from reconciler.policy.problems.findings import Problem
+from reconciler.policy.problems.problem import Problem
 
 
 def render_github(problems: tuple[Problem, ...]) -> str:

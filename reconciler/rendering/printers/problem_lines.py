@@ -2,8 +2,8 @@
 
 import unicodedata
 
-from reconciler.policy.problems.findings import Problem, Severity
-from reconciler.policy.tree import PolicyTree
+from reconciler.policy.policy_tree import PolicyTree
+from reconciler.policy.problems.problem import Problem, Severity
 from reconciler.rendering.words.plain import hidden, inert
 
 # One line about a whole tree: `3 files, 1 policy, 4 groups: no problems`.

@@ -10,8 +10,9 @@ from urllib.parse import quote
 
 from reconciler import __version__
 from reconciler.policy.manifests.declared_sizes import MANIFEST_CODES
-from reconciler.policy.problems.findings import PROBLEM_CODES, Problem
-from reconciler.policy.yaml_nodes import Place
+from reconciler.policy.place import Place
+from reconciler.policy.problems.problem import Problem
+from reconciler.policy.problems.problem_codes import PROBLEM_CODES
 from reconciler.rendering.printers.json_text import json_text
 
 _RULES = {**PROBLEM_CODES, **MANIFEST_CODES}

@@ -8,7 +8,7 @@ import msgspec
 from reconciler.decisions.removal.drain_report import DrainReport
 from reconciler.plan.plan import FORMAT_VERSION, Plan
 from reconciler.plan.rollout import ROLLOUT_VERSION, Rollout
-from reconciler.policy.problems.findings import Severity
+from reconciler.policy.problems.problem import Severity
 from reconciler.rendering.documents.apply import FORMAT_VERSION as APPLY_VERSION
 from reconciler.rendering.documents.apply import ApplyDocument
 from reconciler.rendering.documents.doctor import FORMAT_VERSION as DOCTOR_VERSION

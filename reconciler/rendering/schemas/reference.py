@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from reconciler.policy.field import Field, Kind
 from reconciler.policy.fields import DocumentKind, document_kinds
-from reconciler.policy.platform_parts import Elsewhere, platform_keys
-from reconciler.policy.problems.findings import PROBLEM_CODES
+from reconciler.policy.platform.policy_keys import Elsewhere, platform_keys
+from reconciler.policy.problems.problem_codes import PROBLEM_CODES
 
 _HEAD = """\
 # Keys of a policy

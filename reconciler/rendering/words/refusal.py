@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from reconciler.policy.problems.findings import Problem, Severity
+from reconciler.policy.problems.problem import Problem, Severity
 from reconciler.rendering.words.wording import MAIN, count
 
 _CONFLICT = "MergeConflict"

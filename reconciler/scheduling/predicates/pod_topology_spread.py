@@ -57,6 +57,15 @@ class SpreadRule:
             return max(0, left)
         return UNLIMITED if left >= self.matches_itself else 0
 
+    def room(self, node: int) -> int:
+        """How many more pods may go to the domain of a node, one after the other: they may be what raises the floor."""
+        domains = self.counter.domains
+        domain = domains.of[node]
+        if domain == NO_DOMAIN or not (self.adds and domains.counts[node]):
+            return UNLIMITED if self.allows(node) else 0
+        beside = 0 if self.floor_is_forced else self.counter.lowest_beside(domain)
+        return UNLIMITED if beside is None else max(0, self.max_skew + beside - self.counter.counts[domain])
+
     def moves_floor(self, domain: int) -> bool:
         """Would one more pod in the domain move the floor, where the rule counts it?"""
         return not self.floor_is_forced and self.counter.alone_at_lowest(domain)

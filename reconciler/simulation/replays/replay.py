@@ -19,7 +19,8 @@ from reconciler.decisions.memory import Memory, Outcome
 from reconciler.decisions.situation.lead_times import overdue_after_seconds
 from reconciler.plan.money import money
 from reconciler.plan.plan import ActionKind, Plan, PodOutcome
-from reconciler.plan.replay import Replay, ReplayFigures, waited_seconds
+from reconciler.plan.replay import Replay, ReplayFigures
+from reconciler.plan.waiting_times import waited_seconds
 from reconciler.policy.documents import GroupFields, PolicySet, ScaleDown, Size, Window
 from reconciler.policy.windows import window_edges
 from reconciler.scheduling.state import SchedulingState

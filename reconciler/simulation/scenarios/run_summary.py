@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping
 
-from reconciler.plan.replay import RunTotals, waited_seconds
+from reconciler.plan.replay import RunTotals
+from reconciler.plan.waiting_times import waited_seconds
 from reconciler.simulation.embedded.agenda import Event, Happened
 
 

@@ -10,7 +10,7 @@ from itertools import permutations
 
 import msgspec
 
-from reconciler.policy.comparison import WrittenDocument
+from reconciler.policy.changes.written_document import WrittenDocument
 from reconciler.policy.documents import NodeGroup, NodeGroupPolicy, PolicySet
 from reconciler.policy.field import Field, Kind
 from reconciler.policy.fields import document_kind

@@ -13,14 +13,16 @@ from pathlib import Path
 import msgspec
 
 from reconciler.control.live.live_port import LivePort
-from reconciler.control.turn.loop import ControlLoop, InMemoryStore
+from reconciler.control.turn.loop import ControlLoop
+from reconciler.control.turn.memory_store import InMemoryStore
 from reconciler.kube.connection.transport import connect
 from reconciler.kube.drain import NodeDrain
 from reconciler.kube.watching.live_world import LiveWorld
 from reconciler.platforms.clusterapi.kinds import MACHINE_DEPLOYMENT
-from reconciler.platforms.clusterapi.writing.provider import ClusterApiProvider, ClusterApiVersion
+from reconciler.platforms.clusterapi.writing.api_version import ClusterApiVersion
+from reconciler.platforms.clusterapi.writing.provider import ClusterApiProvider
 from reconciler.policy.documents import Mode, NodeGroup, NodeGroupPolicy, PolicySet, Size, TargetSpec
-from reconciler.policy.yaml_nodes import Place
+from reconciler.policy.place import Place
 
 _PATIENCE_SECONDS = 600
 _OWNER, _PLACE = "bench", Place("policies/bench.yaml", 1, 1)

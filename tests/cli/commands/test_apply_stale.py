@@ -7,10 +7,11 @@ import pytest
 
 from reconciler.cluster.target import FieldOwner, TargetRef
 from reconciler.control.saved_plans.apply import Applied, PlanApplication, RemovalTerms
-from reconciler.control.turn.loop import InMemoryStore, ResultState, StoreUnavailableError
+from reconciler.control.turn.memory_store import InMemoryStore, StoreUnavailableError
+from reconciler.control.turn.turn_report import ResultState
 from reconciler.decisions.decide import decide
 from reconciler.decisions.memory import Memory
-from reconciler.plan.approvals import Approval, Occasion
+from reconciler.plan.approvals.plan_approvals import Approval, Occasion
 from reconciler.plan.plan import Plan
 from reconciler.policy.documents import Mode, PolicySet, ScaleDown, Size
 from reconciler.providers.simulated import SimulatedPort

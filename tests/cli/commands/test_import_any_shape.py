@@ -8,7 +8,7 @@ from reconciler.importers.conversion import UnsupportedCloudError
 from reconciler.importers.document import imported_policy
 from reconciler.importers.settings import ImportedFileError, ImportedSettings, settings_in
 from reconciler.importers.sources import Sources
-from reconciler.policy.platform_parts import PlaceNeededError
+from reconciler.policy.platform.autoscaler_flags import PlaceNeededError
 from tests.cli.wrong_inputs import IMPORTS, _spots
 
 _VALUES = (None, True, 7, "x", [], ["x"], [{}], [[]], {}, {"a": "b"}, {"name": {}})

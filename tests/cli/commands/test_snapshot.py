@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from reconciler.cli.main import cli
-from reconciler.cli.outputs.saved_files import checked_directory, write_snapshot
+from reconciler.cli.outputs.saved_snapshot import checked_directory, write_snapshot
 from reconciler.cluster.snapshots import redaction
 from reconciler.cluster.snapshots.document import documents
 from reconciler.cluster.snapshots.redaction import Listing, Pseudonyms, words_in

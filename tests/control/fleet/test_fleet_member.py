@@ -19,7 +19,7 @@ from reconciler.kube.connection.connection_choice import ConnectionConfigError
 from reconciler.kube.connection.workload_connection import Rotation
 from reconciler.kube.leading.lease import LeaderLease
 from reconciler.kube.leading.loop_name import LoopName
-from reconciler.kube.watching.reflector import RealPace
+from reconciler.kube.watching.watch_pace import RealPace
 from reconciler.values.cluster_identity import ClusterIdentity
 from tests.control.fleet_doubles import HOME, TIMING, Connection, Fleet, InstanceApi, Process
 from tests.kube.cluster import eventually

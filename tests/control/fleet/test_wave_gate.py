@@ -9,7 +9,7 @@ import pytest
 from reconciler.control.fleet.shown_fleet import FleetShown
 from reconciler.control.fleet.wave_gate import Contents, WaveGate
 from reconciler.control.live.fleet_report import fleet_report
-from reconciler.control.turn.loop import Decided, LoopReport
+from reconciler.control.turn.turn_report import Decided, LoopReport
 from reconciler.decisions.memory import Memory
 from reconciler.gitops.git.fault import FaultCode, SourceError
 from reconciler.gitops.sources.gated_source import GatedSource, tree_content

@@ -8,7 +8,7 @@ from reconciler.cli.main import cli
 from reconciler.cli.outputs.failure import guarded
 from reconciler.control.live.live_memory_store import PART
 from reconciler.control.live.other_policies import OtherPolicies
-from reconciler.control.policy.policy_in_force import LockedState
+from reconciler.control.policy.stored_policy import LockedState
 from reconciler.kube.leading.loop_name import LoopName
 from reconciler.kube.leading.state import StateObject
 from tests.kube.api_server import FakeApiServer

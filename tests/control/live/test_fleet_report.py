@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from reconciler.control.live.fleet_report import fleet_report
-from reconciler.control.policy.policy_in_force import LockedState
+from reconciler.control.policy.stored_policy import LockedState
 from reconciler.kube.connection.api import ApiError
 from reconciler.kube.leading.loop_name import LoopName
 from reconciler.kube.leading.state import StateObject

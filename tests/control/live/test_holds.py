@@ -4,10 +4,10 @@ import msgspec
 import pytest
 
 from reconciler.cluster.target import OwnerEvidence, TargetFacts
-from reconciler.control.live import target_marks
-from reconciler.control.live.target_marks import HoldState, set_hold
+from reconciler.control.live import target_holds
+from reconciler.control.live.target_holds import HoldState, set_hold
 from reconciler.kube.connection.api import ApiError, UnreachableError
-from reconciler.providers.answer import CloudError
+from reconciler.providers.cloud_answers import CloudError
 from tests.builders import ClusterBuilder, node_group, policy
 from tests.kube.api_server import FakeApiServer
 
@@ -24,7 +24,7 @@ def _facts(**owner: object) -> TargetFacts:
 
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> FakeApiServer:
-    monkeypatch.setattr(target_marks, "object_of", lambda ref, served: _At())
+    monkeypatch.setattr(target_holds, "object_of", lambda ref, served: _At())
     server = FakeApiServer()
     server.put(PATH, {"metadata": {"name": "general", "annotations": {"example.com/other": "x"}}})
     return server
@@ -34,7 +34,7 @@ class _At:
     path = PATH
 
 
-def _set(server: FakeApiServer, text: str, **owner: object) -> target_marks.HoldResult:
+def _set(server: FakeApiServer, text: str, **owner: object) -> target_holds.HoldResult:
     return set_hold(server, (), policy(node_group("general")), "general", _facts(**owner), text)
 
 
@@ -118,7 +118,7 @@ def test_a_target_that_a_cloud_keeps(
             raise before
         return before
 
-    monkeypatch.setattr(target_marks, "hold_in_cloud", hold)
+    monkeypatch.setattr(target_holds, "hold_in_cloud", hold)
     rules, facts, server = policy(node_group("general")), _facts(), FakeApiServer()
     found = set_hold(server, (), rules, "general", facts, text)
     assert (found.group, found.target, found.state) == ("general", str(facts.ref), state)

@@ -13,7 +13,8 @@ from reconciler.control.live import live_process
 from reconciler.control.live.live_memory_store import LiveMemoryStore
 from reconciler.control.live.live_process import LiveProcess, Settings
 from reconciler.control.log import Log
-from reconciler.control.turn.loop import Decided, InMemoryStore, LoopReport
+from reconciler.control.turn.memory_store import InMemoryStore
+from reconciler.control.turn.turn_report import Decided, LoopReport
 from reconciler.decisions.memory import Memory
 from reconciler.kube.connection.api import Api, ApiError
 from reconciler.kube.connection.outages import Outages

@@ -9,10 +9,11 @@ from contextlib import AbstractContextManager, nullcontext
 import msgspec
 import pytest
 
-from reconciler.control.live.live_run import LiveRun, Wake
+from reconciler.control.live.live_run import LiveRun
+from reconciler.control.live.wake import Wake
 from reconciler.control.log import Log
 from reconciler.control.turn.figures import Figures
-from reconciler.control.turn.loop import ActionResult, Decided, LoopReport, ResultState
+from reconciler.control.turn.turn_report import ActionResult, Decided, LoopReport, ResultState
 from reconciler.decisions.decide import decide
 from reconciler.decisions.memory import Memory
 from reconciler.kube.leading.lease import NotLeaderError

@@ -13,21 +13,24 @@ import pytest
 from reconciler.cluster.target import TargetRef
 from reconciler.cluster.world import World
 from reconciler.control.live.live_port import LivePort
-from reconciler.control.live.live_run import LiveRun, Wake
+from reconciler.control.live.live_run import LiveRun
+from reconciler.control.live.wake import Wake
 from reconciler.control.log import Log
 from reconciler.control.policy.policy_source import FollowedPolicy
 from reconciler.control.turn.figures import Figures
-from reconciler.control.turn.loop import ControlLoop, InMemoryStore, LoopReport
+from reconciler.control.turn.loop import ControlLoop
+from reconciler.control.turn.memory_store import InMemoryStore
+from reconciler.control.turn.turn_report import LoopReport
 from reconciler.gitops.sources.last_good import LastGood, LastGoodError, MemoryLastGoodStore
 from reconciler.gitops.sources.source import Fetched
 from reconciler.kube.drain import DrainStep, SeenNode
 from reconciler.kube.leading.lease import LeaderLease, NotLeaderError
-from reconciler.kube.watching.reflector import RealPace
+from reconciler.kube.watching.watch_pace import RealPace
 from reconciler.plan.plan import Bound
 from reconciler.platforms.clusterapi.kinds import MACHINE_DEPLOYMENT
 from reconciler.policy.documents import Mode, PolicySet, ScaleDown
 from reconciler.providers.contract import RemovalState, TargetRemoval, WriteCode, WriteResult
-from reconciler.providers.machines.marks import PlatformHearing
+from reconciler.providers.machines.platform_hearing import PlatformHearing
 from reconciler.providers.machines.provider import MachineProvider
 from reconciler.providers.simulated import SimulatedPort
 from reconciler.simulation.embedded.cluster import SimulatedCluster

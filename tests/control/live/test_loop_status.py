@@ -9,10 +9,11 @@ import pytest
 from reconciler.cluster.target import OwnerEvidence
 from reconciler.cluster.targets.owner_evidence import hold_text
 from reconciler.control.live.live_memory_store import LiveMemoryStore
-from reconciler.control.live.loop_status import StandingRecord, loop_status
+from reconciler.control.live.loop_status import loop_status
 from reconciler.control.live.plan_record import PlanRecorder
-from reconciler.control.policy.policy_in_force import LockedState, StateLastGoodStore
-from reconciler.control.turn.loop import LoopReport
+from reconciler.control.live.source_standing import StandingRecord
+from reconciler.control.policy.stored_policy import LockedState, StateLastGoodStore
+from reconciler.control.turn.turn_report import LoopReport
 from reconciler.decisions.memory import BackoffState, ConflictState, LeadTime, LeadTimes, Memory
 from reconciler.decisions.situation.lead_times import LearnedLeadTime
 from reconciler.gitops.git.fault import Fault, FaultCode

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from reconciler.control.live.live_memory_store import PART, LiveMemoryStore
-from reconciler.control.turn.loop import InMemoryStore, StoreUnavailableError
+from reconciler.control.turn.memory_store import InMemoryStore, StoreUnavailableError
 from reconciler.decisions.memory import MEMORY_VERSION, Memory
 from reconciler.kube.leading.lease import NotLeaderError
 from reconciler.kube.leading.state import StateUnavailableError

@@ -8,7 +8,7 @@ import msgspec
 from reconciler.cluster.world import World
 from reconciler.control.live.live_memory_store import LiveMemoryStore
 from reconciler.control.live.live_port import LivePort
-from reconciler.control.policy.policy_in_force import LockedState
+from reconciler.control.policy.stored_policy import LockedState
 from reconciler.control.turn.loop import ControlLoop
 from reconciler.kube.leading.state import StateObject
 from reconciler.platforms.clusterapi.kinds import MACHINE_DEPLOYMENT

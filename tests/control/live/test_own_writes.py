@@ -5,7 +5,7 @@ import pytest
 
 from reconciler.cluster.target import TargetRef
 from reconciler.cluster.world import World
-from reconciler.control.live.live_port import PATIENCE_SECONDS, OwnWrites
+from reconciler.control.live.own_writes import PATIENCE_SECONDS, OwnWrites
 from reconciler.providers.contract import RemovalProgress, RemovalState
 from tests.builders import ClusterBuilder
 from tests.kube.scripted import ManualPace

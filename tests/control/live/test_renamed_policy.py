@@ -1,7 +1,7 @@
 """The Lease of a loop whose policy the source has no more: the policy with the new name need not wait for its silence."""
 
+from reconciler.kube.leading.ended_policies import EndedPolicies
 from reconciler.kube.leading.lease import LeaderLease
-from reconciler.kube.leading.state import EndedPolicies
 from tests.control.live.test_live_process import EU, NOW, _Made
 from tests.kube.api_server import FakeApiServer
 from tests.kube.scripted import ManualPace

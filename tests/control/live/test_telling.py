@@ -7,7 +7,7 @@ import pytest
 
 from reconciler.control.live.plan_record import plan_in
 from reconciler.control.live.telling import Telling
-from reconciler.control.turn.loop import LoopReport
+from reconciler.control.turn.turn_report import LoopReport
 from reconciler.kube.connection.api import ContentType
 from reconciler.kube.leading.events import Subject
 from reconciler.kube.leading.lease import NotLeaderError

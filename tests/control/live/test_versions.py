@@ -19,8 +19,9 @@ from reconciler.control.live.live_memory_store import LiveMemoryStore
 from reconciler.control.live.live_port import LivePort
 from reconciler.control.live.loop_status import loop_status
 from reconciler.control.live.plan_record import PlanRecorder
-from reconciler.control.policy.policy_in_force import LockedState
-from reconciler.control.turn.loop import ControlLoop, LoopReport
+from reconciler.control.policy.stored_policy import LockedState
+from reconciler.control.turn.loop import ControlLoop
+from reconciler.control.turn.turn_report import LoopReport
 from reconciler.decisions.memory import MEMORY_VERSION, Memory
 from reconciler.kube.drain import DrainStep
 from reconciler.kube.leading.state import StateObject

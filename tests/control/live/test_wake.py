@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from reconciler.control.live.live_run import Wake, WakeReason
+from reconciler.control.live.wake import Wake, WakeReason
 
 
 class Hand:

@@ -6,7 +6,7 @@ import pytest
 
 from reconciler.control.pages.page_access import admission, from_loopback
 from reconciler.control.pages.route import Request
-from reconciler.kube.connection.token_judge import Refusal
+from reconciler.kube.connection.token_review import Refusal
 
 _PASSED = Refusal(403, "the judge says no")
 _HERE = {"host": "localhost:8080"}

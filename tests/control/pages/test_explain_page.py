@@ -11,7 +11,7 @@ from reconciler.cluster.world import World
 from reconciler.control.pages.explain_page import explain_route
 from reconciler.control.pages.http_server import HttpServer
 from reconciler.control.pages.route import Answer, Request
-from reconciler.control.turn.loop import Decided
+from reconciler.control.turn.turn_report import Decided
 from reconciler.decisions.decide import decide
 from reconciler.decisions.memory import Memory
 from reconciler.plan.plan import Plan

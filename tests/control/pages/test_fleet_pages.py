@@ -9,7 +9,7 @@ import pytest
 from reconciler.control.pages.fleet_pages import ShownLoop, fleet_routes
 from reconciler.control.pages.route import Answer, Request, Route, routed
 from reconciler.control.turn.figures import Figures
-from reconciler.control.turn.loop import LoopReport
+from reconciler.control.turn.turn_report import LoopReport
 from reconciler.rendering.documents.fleet.status import ClusterStatus, FleetStatusDocument, fleet_status
 from tests.schemas.conftest import validator
 

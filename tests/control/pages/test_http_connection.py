@@ -7,10 +7,11 @@ from contextlib import contextmanager
 
 import pytest
 
-from reconciler.control.pages.http_server import HttpServer, Limits
-from reconciler.control.pages.page_access import Certificate
+from reconciler.control.pages.http_connection import Limits
+from reconciler.control.pages.http_server import HttpServer
+from reconciler.control.pages.page_certificate import Certificate
 from reconciler.control.pages.route import HTML, JSON, Admission, Answer, Request, Route
-from reconciler.kube.connection.token_judge import Refusal
+from reconciler.kube.connection.token_review import Refusal
 
 PATIENCE_SECONDS = 60
 

@@ -17,7 +17,7 @@ from reconciler.control.pages.http_server import HttpServer
 from reconciler.control.pages.page_faults import PageFaults
 from reconciler.control.pages.route import Answer, Broken, Request, Route
 from reconciler.control.turn.figures import Figures
-from reconciler.kube.connection.token_judge import Refusal
+from reconciler.kube.connection.token_review import Refusal
 
 
 @contextmanager

@@ -6,9 +6,10 @@ from html.parser import HTMLParser
 import msgspec
 import pytest
 
-from reconciler.control.pages.live_page import LivePage, Outlook, waiting_route
+from reconciler.control.pages.live_page import LivePage, waiting_route
+from reconciler.control.pages.outlook import Outlook
 from reconciler.control.pages.route import Request
-from reconciler.control.turn.loop import LoopReport, ResultState
+from reconciler.control.turn.turn_report import LoopReport, ResultState
 from reconciler.decisions.memory import LeadTime, LeadTimes
 from reconciler.plan.plan import ActionKind
 from reconciler.values.instant import instant_text

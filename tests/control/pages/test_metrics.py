@@ -8,7 +8,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from reconciler.control.pages.metrics import exposition
 from reconciler.control.turn.figures import Figures, Seen
-from reconciler.control.turn.loop import ActionResult, Decided, LoopReport, ResultState
+from reconciler.control.turn.turn_report import ActionResult, Decided, LoopReport, ResultState
 from reconciler.decisions.memory import LeadTime, LeadTimes, Memory
 from reconciler.plan.plan import (
     Action,

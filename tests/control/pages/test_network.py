@@ -12,10 +12,13 @@ import pytest
 
 from reconciler.cli.inputs import running_loop
 from reconciler.cli.outputs.failure import InputError
-from reconciler.control.pages.http_server import HttpServer, Limits
-from reconciler.control.pages.page_access import Certificate, CertificateError, admission, from_loopback
+from reconciler.control.pages.http_connection import Limits
+from reconciler.control.pages.http_server import HttpServer
+from reconciler.control.pages.page_access import admission, from_loopback
+from reconciler.control.pages.page_certificate import Certificate, CertificateError
 from reconciler.control.pages.route import Answer, Request, Route
-from reconciler.kube.connection.token_judge import PEER_BURST, REMEMBERED_SECONDS, TOTAL_BURST, Refusal, TokenJudge
+from reconciler.kube.connection.token_judge import PEER_BURST, REMEMBERED_SECONDS, TOTAL_BURST, TokenJudge
+from reconciler.kube.connection.token_review import Refusal
 from tests.security.hostile import Crowd, silent
 from tests.testbed.certificates import Authority
 

@@ -4,10 +4,12 @@ import json
 
 import pytest
 
-from reconciler.control.pages.pages import routes, waiting_routes, webhook_route
+from reconciler.control.pages.pages import routes
+from reconciler.control.pages.push_webhook import webhook_route
 from reconciler.control.pages.route import Answer, Request
+from reconciler.control.pages.waiting_pages import waiting_routes
 from reconciler.control.turn.figures import Figures
-from reconciler.control.turn.loop import LoopReport
+from reconciler.control.turn.turn_report import LoopReport
 from reconciler.plan.plan import Plan
 
 PLAN = Plan(now="2026-11-21T12:00:00Z", mode="Observe", summary="No changes.")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from reconciler.control.pages.pages import Pulse, previewer_routes
+from reconciler.control.pages.round_probes import Pulse, previewer_routes
 from reconciler.control.pages.route import Request
 
 

@@ -7,7 +7,7 @@ from reconciler.control.policy.custom_resources import SOURCE
 from reconciler.control.policy.policy_in_force import NoPolicyError
 from reconciler.gitops.git.fault import FaultCode
 from reconciler.gitops.sources.last_good import LastGoodError
-from reconciler.kube.custom.custom_object import CustomText
+from reconciler.kube.custom.custom_text import CustomText
 from tests.control.custom_followed import LOW_ABOVE_HIGH, NOW, Followed
 from tests.kube.custom_resources import group, policy
 

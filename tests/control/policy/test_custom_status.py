@@ -5,16 +5,17 @@ from collections.abc import Iterable
 import msgspec
 import pytest
 
-from reconciler.control.policy.custom_status import CustomStatus, of_group, of_invalid
-from reconciler.control.turn.loop import ActionResult, LoopReport, ResultState
+from reconciler.control.policy.custom_status import CustomStatus
+from reconciler.control.policy.plan_conditions import of_group, of_invalid
+from reconciler.control.turn.turn_report import ActionResult, LoopReport, ResultState
 from reconciler.kube.custom.custom_object import CustomObject
 from reconciler.kube.custom.status import Status
 from reconciler.kube.leading.events import Happening, Severity
 from reconciler.kube.leading.lease import NotLeaderError
 from reconciler.plan.plan import Action, ActionKind, Bound, GroupLine, Ownership, OwnerState, Plan
 from reconciler.plan.reason import Reason
-from reconciler.policy.problems.findings import Problem
-from reconciler.policy.yaml_nodes import Place
+from reconciler.policy.place import Place
+from reconciler.policy.problems.problem import Problem
 from tests.control.custom_followed import LOW_ABOVE_HIGH, NOW, Followed
 from tests.kube.custom_resources import group, policy
 

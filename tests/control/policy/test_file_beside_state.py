@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.control.policy.policy_in_force import FileBesideState
+from reconciler.control.policy.stored_policy import FileBesideState
 from reconciler.gitops.sources.last_good import FileLastGoodStore, LastGood, LastGoodError, MemoryLastGoodStore
 
 

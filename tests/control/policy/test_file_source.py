@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from reconciler.gitops.git.fault import FaultCode, SourceError
-from reconciler.gitops.sources.directory_source import FileSource
+from reconciler.gitops.sources.file_source import FileSource
 
 
 def test_the_file_alone_is_read(tmp_path: Path) -> None:

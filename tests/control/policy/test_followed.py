@@ -2,7 +2,8 @@
 
 import queue
 
-from reconciler.control.policy.policy_source import FollowedPolicy, FollowedSource, SourceWatch
+from reconciler.control.policy.followed_source import FollowedSource
+from reconciler.control.policy.policy_source import FollowedPolicy, SourceWatch
 from reconciler.gitops.sources.last_good import LastGood, LastGoodError, MemoryLastGoodStore
 from reconciler.gitops.sources.source import Fetched
 from reconciler.gitops.sources.standing import SourceEvent, Standing

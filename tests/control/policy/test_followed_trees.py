@@ -8,8 +8,8 @@ from reconciler.gitops.sources.last_good import LastGood, MemoryLastGoodStore
 from reconciler.gitops.sources.source import Fetched
 from reconciler.gitops.sources.standing import SourceEvent
 from reconciler.policy.pace import GroupApproval
-from reconciler.policy.problems.findings import Problem
-from reconciler.policy.yaml_nodes import Place
+from reconciler.policy.place import Place
+from reconciler.policy.problems.problem import Problem
 
 NOW = 1_800_000_000
 APPROVAL = GroupApproval(policy_digest="p", cluster="c", group="a", until_seconds=NOW + 60, nodes=1)

@@ -3,7 +3,7 @@
 import pytest
 
 from reconciler.control.policy.kept_policies import kept_from, policies_with_state
-from reconciler.control.policy.policy_in_force import LockedState, StateLastGoodStore
+from reconciler.control.policy.stored_policy import LockedState, StateLastGoodStore
 from reconciler.gitops.sources.last_good import LastGood
 from reconciler.kube.leading.state import StateObject
 from tests.kube.api_server import FakeApiServer

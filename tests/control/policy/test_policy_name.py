@@ -10,8 +10,8 @@ from reconciler.cli.inputs.source_choice import SourceChoice
 from reconciler.cli.outputs.failure import InputError
 from reconciler.cli.processes.live_source import LiveSource, say
 from reconciler.control.log import Log
-from reconciler.control.pages.pages import waiting_routes
 from reconciler.control.pages.route import Request
+from reconciler.control.pages.waiting_pages import waiting_routes
 from reconciler.control.policy.policy_source import FollowedPolicy
 from reconciler.gitops.sources.directory_source import DirectorySource
 from reconciler.gitops.sources.last_good import FileLastGoodStore

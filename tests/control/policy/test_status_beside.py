@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from reconciler.control.policy.status_beside import StatusBeside
-from reconciler.control.turn.loop import LoopReport
+from reconciler.control.turn.turn_report import LoopReport
 from reconciler.gitops.git.fault import Fault, FaultCode
 from reconciler.gitops.sources.standing import Standing
 from reconciler.kube.custom.custom_object import CustomObject

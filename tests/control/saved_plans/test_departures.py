@@ -7,7 +7,8 @@ import pytest
 from reconciler.cluster.world import World
 from reconciler.control.saved_plans.apply import Applied
 from reconciler.control.saved_plans.departures import Departures
-from reconciler.control.turn.loop import ActionResult, Decided, InMemoryStore, LoopReport, ResultState
+from reconciler.control.turn.memory_store import InMemoryStore
+from reconciler.control.turn.turn_report import ActionResult, Decided, LoopReport, ResultState
 from reconciler.decisions.memory import Memory, Replacement
 from reconciler.plan.plan import Action, ActionKind, Bound, Plan
 from reconciler.plan.reason import Reason

@@ -12,17 +12,18 @@ import pytest
 from reconciler.cluster.target import FieldOwner
 from reconciler.cluster.world import World
 from reconciler.control.live.live_process import LiveProcess
-from reconciler.control.live.live_run import WakeReason
-from reconciler.control.saved_plans.apply import Applied, apply_document
+from reconciler.control.live.wake import WakeReason
+from reconciler.control.saved_plans.apply import Applied
+from reconciler.control.saved_plans.apply_document import apply_document
 from reconciler.control.saved_plans.live_apply import AwaitedWrite, FixedSource, LiveApply, SettlingPort
-from reconciler.control.turn.loop import ActionResult, ResultState
+from reconciler.control.turn.turn_report import ActionResult, ResultState
 from reconciler.decisions.decide import decide
 from reconciler.decisions.memory import Memory
 from reconciler.kube.connection.api import Api, ApiError, UnreachableError
 from reconciler.kube.leading.lease import LeaderLease, NotLeaderError
 from reconciler.plan.plan import Action, ActionKind, Bound
 from reconciler.plan.reason import Reason
-from reconciler.plan.saved import Refusal
+from reconciler.plan.saved_intersection import Refusal
 from reconciler.policy.documents import PolicySet, ScaleDown
 from reconciler.providers.contract import (
     NodeRemoval,

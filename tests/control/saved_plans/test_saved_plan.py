@@ -7,14 +7,16 @@ import msgspec
 import pytest
 
 from reconciler.cluster.target import FieldOwner
-from reconciler.control.saved_plans.apply import Applied, PlanApplication, RemovalTerms, _ours, apply_document
-from reconciler.control.turn.loop import ActionResult, InMemoryStore, LoopReport, ResultState
+from reconciler.control.saved_plans.apply import Applied, PlanApplication, RemovalTerms, _ours
+from reconciler.control.saved_plans.apply_document import apply_document
+from reconciler.control.turn.memory_store import InMemoryStore
+from reconciler.control.turn.turn_report import ActionResult, LoopReport, ResultState
 from reconciler.decisions.decide import decide
 from reconciler.decisions.memory import Memory
-from reconciler.plan.approvals import Approval, Occasion
+from reconciler.plan.approvals.plan_approvals import Approval, Occasion
 from reconciler.plan.plan import Action, ActionKind, Bound, GroupLine, Ownership, OwnerState, Plan
 from reconciler.plan.reason import Reason
-from reconciler.plan.saved import Intersection, Refusal
+from reconciler.plan.saved_intersection import Intersection, Refusal
 from reconciler.policy.documents import Budget, PolicySet, ScaleDown
 from reconciler.providers.contract import WriteResult
 from reconciler.providers.simulated import SimulatedPort

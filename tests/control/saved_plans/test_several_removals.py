@@ -14,7 +14,7 @@ from reconciler.control.live.leaving_nodes import LeavingNodes
 from reconciler.control.live.live_port import LivePort
 from reconciler.control.saved_plans.apply import Applied
 from reconciler.control.saved_plans.departures import Departures
-from reconciler.control.turn.loop import ActionResult, ResultState
+from reconciler.control.turn.turn_report import ActionResult, ResultState
 from reconciler.decisions.groups.effective_groups import effective_groups
 from reconciler.kube.drain import DrainStep
 from reconciler.plan.plan import Action, ActionKind, Bound

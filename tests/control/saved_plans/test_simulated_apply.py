@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from reconciler.control.saved_plans.apply import apply_document
+from reconciler.control.saved_plans.apply_document import apply_document
 from reconciler.control.saved_plans.simulated_apply import LONGEST_SECONDS, SimulatedApply
 from reconciler.decisions.decide import DEFAULT_WORK_BUDGET, decide
 from reconciler.decisions.memory import Memory

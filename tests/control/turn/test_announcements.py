@@ -6,7 +6,7 @@ import pytest
 
 from reconciler.cluster.target import TargetRef
 from reconciler.control.turn.announcements import announcements
-from reconciler.control.turn.loop import ActionResult, LoopReport, ResultState
+from reconciler.control.turn.turn_report import ActionResult, LoopReport, ResultState
 from reconciler.kube.leading.events import Happening, Severity, Subject
 from reconciler.kube.watching.collection import cluster_api
 from reconciler.plan.plan import Action, ActionKind, Bound, GroupLine, Ownership, OwnerState, Plan, PodLine, PodOutcome

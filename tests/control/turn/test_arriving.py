@@ -2,7 +2,9 @@
 
 import pytest
 
-from reconciler.control.turn.loop import Chooser, ControlLoop, InMemoryStore, LoopReport
+from reconciler.control.turn.loop import Chooser, ControlLoop
+from reconciler.control.turn.memory_store import InMemoryStore
+from reconciler.control.turn.turn_report import LoopReport
 from reconciler.policy.documents import PodRules, PolicySet
 from reconciler.providers.simulated import SimulatedPort
 from reconciler.simulation.embedded.cluster import SimulatedCluster

@@ -1,6 +1,7 @@
 """A burst of pods is bought once, however its nodes come."""
 
-from reconciler.control.turn.loop import ControlLoop, InMemoryStore
+from reconciler.control.turn.loop import ControlLoop
+from reconciler.control.turn.memory_store import InMemoryStore
 from reconciler.policy.documents import PolicySet
 from reconciler.providers.simulated import SimulatedPort
 from reconciler.simulation.embedded.agenda import MachineBehaviour

@@ -5,7 +5,11 @@ import pytest
 from reconciler.cluster import defects
 from reconciler.cluster.world import World
 from reconciler.control.turn import loop as turning
-from reconciler.control.turn.loop import ControlLoop, InMemoryStore, LoopReport, Moved, ResultState, Stands
+from reconciler.control.turn import revalidation
+from reconciler.control.turn.loop import ControlLoop
+from reconciler.control.turn.memory_store import InMemoryStore
+from reconciler.control.turn.revalidation import Moved, Stands
+from reconciler.control.turn.turn_report import LoopReport, ResultState
 from reconciler.decisions import view
 from reconciler.decisions.memory import Memory
 from reconciler.plan.plan import Action, ActionKind
@@ -77,7 +81,7 @@ def test_a_node_that_fails_what_a_killed_process_left(monkeypatch: pytest.Monkey
 
 def test_a_removal_that_cannot_be_judged_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its node stays, and the other empty node goes."""
-    whole = turning.revalidate
+    whole = revalidation.revalidate
 
     def revalidate(action: Action, judged: World, fresh: World) -> Stands | Moved:
         if action.nodes == ("a-1",):

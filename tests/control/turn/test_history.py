@@ -5,8 +5,10 @@ import itertools
 import msgspec
 import pytest
 
-from reconciler.control.turn.figures import MOST, MOST_SAMPLES, Figures, History, Recent
-from reconciler.control.turn.loop import ActionResult, LoopReport, ResultState
+from reconciler.control.turn.decision_history import MOST, History
+from reconciler.control.turn.figures import Figures
+from reconciler.control.turn.recent_hours import MOST_SAMPLES, Recent
+from reconciler.control.turn.turn_report import ActionResult, LoopReport, ResultState
 from reconciler.decisions.memory import BackoffState, Memory
 from reconciler.plan.decided import Fate
 from reconciler.plan.plan import Action, ActionKind, Bound, Cost, GroupLine, NodeLine, NodeState, Ownership, OwnerState, Plan

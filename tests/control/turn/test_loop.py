@@ -5,7 +5,9 @@ from collections.abc import Callable
 import pytest
 
 from reconciler.cluster.target import FieldOwner, TargetRef
-from reconciler.control.turn.loop import ControlLoop, InMemoryStore, LoopReport, ResultState, StoreUnavailableError
+from reconciler.control.turn.loop import ControlLoop
+from reconciler.control.turn.memory_store import InMemoryStore, StoreUnavailableError
+from reconciler.control.turn.turn_report import LoopReport, ResultState
 from reconciler.decisions.memory import Memory
 from reconciler.plan.plan import Bound
 from reconciler.policy.documents import Mode, PolicySet, ScaleDown

@@ -9,7 +9,9 @@ import pytest
 
 from reconciler.cluster.target import TargetRef
 from reconciler.cluster.world import World
-from reconciler.control.turn.loop import ControlLoop, InMemoryStore, LoopReport, ResultState, StoreUnavailableError
+from reconciler.control.turn.loop import ControlLoop
+from reconciler.control.turn.memory_store import InMemoryStore, StoreUnavailableError
+from reconciler.control.turn.turn_report import LoopReport, ResultState
 from reconciler.decisions.memory import Memory
 from reconciler.plan.plan import Action, ActionKind, Bound, Plan
 from reconciler.plan.reason import Reason

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from reconciler.cluster.world import World
-from reconciler.control.turn.loop import Moved, Stands, revalidate
+from reconciler.control.turn.revalidation import Moved, Stands, revalidate
 from reconciler.decisions.memory import Memory
 from reconciler.plan.plan import Action, ActionKind
 from reconciler.policy.documents import Budget

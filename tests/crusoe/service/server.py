@@ -12,7 +12,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qsl, quote_plus, unquote, urlsplit
 
-from reconciler.platforms.crusoe.writing.client import Credentials
+from reconciler.platforms.crusoe.writing.credentials import Credentials
 from tests.crusoe.service import behaviour, description
 from tests.crusoe.service.routes import POOLS, Refused, answered, pools
 from tests.crusoe.service.state import CLUSTER, ORGANIZATION, PROJECT, Account

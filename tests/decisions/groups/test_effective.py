@@ -19,7 +19,7 @@ from reconciler.policy.documents import (
     TierMatch,
     Window,
 )
-from reconciler.policy.yaml_nodes import Place
+from reconciler.policy.place import Place
 from tests.builders import NOW, ClusterBuilder, node_group, policy
 
 ORIGIN = "annotation cluster.x-k8s.io/autoscaling-options-scaledownunneededtime"

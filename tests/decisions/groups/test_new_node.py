@@ -29,8 +29,8 @@ from reconciler.policy.documents import (
     Window,
     WithoutMachines,
 )
+from reconciler.policy.place import Place
 from reconciler.policy.values.label_selector import Selector
-from reconciler.policy.yaml_nodes import Place
 from tests.builders import NOW, ClusterBuilder, amounts, node_group, policy, taint
 from tests.decisions.deciding import plan_of
 

@@ -10,7 +10,7 @@ from reconciler.cluster.pods.pod import SpreadConstraint
 from reconciler.decisions.decide import decide
 from reconciler.decisions.demand.pending import pending_demand
 from reconciler.decisions.draft import Draft
-from reconciler.decisions.growth.filling import Filling
+from reconciler.decisions.growth.filling import Filling, open_domains
 from reconciler.decisions.growth.options import _option, options_of
 from reconciler.decisions.memory import Memory
 from reconciler.decisions.situation.waiting_pods import waiting_pods
@@ -18,7 +18,7 @@ from reconciler.decisions.view import View
 from reconciler.decisions.work import Work
 from reconciler.scheduling.packing import label_keys
 from reconciler.scheduling.state import SchedulingState
-from tests.benchmarks.mixed.apps import HOST, Rules
+from tests.benchmarks.mixed.apps import HOST, ZONE, Rules
 from tests.benchmarks.mixed.clusters import MixedCluster
 from tests.benchmarks.mixed.machines import MACHINES
 from tests.builders import NOW, policy, selector
@@ -54,14 +54,46 @@ def test_options_under_spread_over_hosts_equal_those_of_one_shape_at_a_time(seed
     _check(cluster)
 
 
+@pytest.mark.parametrize("seed", range(12))
+def test_options_under_spread_over_zones_equal_those_of_one_shape_at_a_time(seed: int) -> None:
+    """Over two to four zones, some without a node so far, some of which tolerations or selectors shut out; beside a spread over
+    hosts or pools, ports and pods that keep apart."""
+    cluster = MixedCluster(seed, Rules(apart=15, host_ports=10, pinned_pool=10))
+    rng = cluster.rng
+    cluster.add_groups(
+        MACHINES[seed % 6 : seed % 6 + 8], [rng.choice((0, 1, 1)) for _ in range(8)], zones="abcd"[: rng.choice((2, 3, 4))]
+    )
+    apps = cluster.add_apps(12, scale=2.0)
+    for app in apps:
+        mine = selector(app=cluster.app(app).name)
+        spread = [
+            SpreadConstraint(
+                topology_key=key, max_skew=rng.choice((1, 1, 2, 5)), selector=mine, min_domains=rng.choice((1, 1, 3, 30)),
+                node_taints_policy=rng.choice(("Honor", "Ignore")), node_affinity_policy=rng.choice(("Honor", "Ignore")),
+            )
+            for key in (ZONE, HOST, "pool-kind") if rng.random() < (0.8 if key == ZONE else 0.2)
+        ]  # fmt: skip
+        cluster.change(app, spread=tuple(spread))
+    for machine in cluster.machines:
+        cluster.fill(machine, apps, rng.choice((0.0, 0.3)))
+    for app in apps:
+        cluster.wait(app, rng.choice((1, 5, 40)))
+    _check(cluster)
+
+
 def _check(cluster: MixedCluster) -> None:
     draft, waiting = _draft(cluster)
+    open_domains(draft, list(draft.groups), [shape for shape, _ in waiting])
     filling = Filling(draft)
     assert filling.covers(waiting)
     keys = label_keys(draft.world.pod_shapes, [group.group.template for group in draft.groups if group.group.template])
     found = options_of(draft, draft.groups, waiting, keys, filling)
     again = options_of(draft, draft.groups, waiting, keys, filling)
-    assert len(found) == 8
+    assert found
+    served = {option.position for option in found}
+    for group in draft.groups:
+        if group.position not in served and group.group.template is not None:
+            assert _option(draft, group, waiting, draft.room(group, group.group.template)[0]) is None
     for option, kept in zip(found, again, strict=True):
         group = draft.groups[option.position]
         assert group.group.template is not None

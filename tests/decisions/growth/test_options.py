@@ -258,5 +258,5 @@ def test_a_spread_that_counts_daemon_pods_is_not_for_whole_passes(namespace: str
     assert filling.covers(waiting(draft))
     assert group.group.template is not None
     probe = draft.state.add_node("general-try", group.group.template, group.daemons)
-    filled = filling.fill("alike", probe, waiting(draft), 9, group.daemons)
+    filled = filling.fill(("alike",), probe, waiting(draft), 9, group.daemons)
     assert (filled is not None) is whole

@@ -8,7 +8,7 @@ import pytest
 
 from reconciler.cluster.target import FieldOwner, OwnerEvidence, TargetFacts
 from reconciler.decisions.ownership.handover import back, from_topology, to_us, when_unset
-from reconciler.policy.manifests.declared_sizes import defaulted
+from reconciler.policy.manifests.defaulted_replicas import defaulted
 from tests.values import machine_deployment
 
 TOPOLOGY = FieldOwner(manager="capi-topology", operation="Apply", time_seconds=1)

@@ -5,7 +5,7 @@ import pytest
 
 from reconciler.cluster.target import FieldOwner, OwnerEvidence
 from reconciler.decisions.ownership.handover import drop_warnings
-from reconciler.policy.manifests.manifest_object import dropped_sizes
+from reconciler.policy.manifests.dropped_sizes import dropped_sizes
 from tests.builders import ClusterBuilder
 
 KEY = "cluster.x-k8s.io/cluster-api-autoscaler-node-group-{}-size"

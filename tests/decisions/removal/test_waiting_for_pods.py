@@ -17,7 +17,7 @@ from reconciler.decisions.memory import Memory
 from reconciler.decisions.removal.do_not_disrupt import Holds, disruption_holds
 from reconciler.decisions.removal.drain_report import drain_report
 from reconciler.decisions.removal.under_way import called_off
-from reconciler.kube.drain import leaving_pods
+from reconciler.kube.leaving_pods import leaving_pods
 from reconciler.plan.plan import ActionKind, NodeLine, Plan
 from reconciler.policy.documents import Budget, DrainRules, JobRule, PolicySet, ScaleDown
 from reconciler.policy.pace import Pace

@@ -8,7 +8,7 @@ from reconciler.decisions.memory import Memory
 from reconciler.policy.documents import Consolidation, ScaleDown, Size, Toggle, Window
 from reconciler.policy.documents.group_fields import GROUP_FIELDS
 from reconciler.policy.field import rooted, walk
-from reconciler.policy.levels import group_value
+from reconciler.policy.group_value import group_value
 from reconciler.policy.pace import Pace
 from reconciler.simulation.timers import next_timer_seconds
 from tests.builders import NOW, ClusterBuilder, node_group, policy

@@ -7,16 +7,8 @@ import pytest
 
 from reconciler.gitops.git.cache import Bounds, GitCache
 from reconciler.gitops.git.fault import FaultCode, SourceError
-from reconciler.gitops.git.remote import (
-    PROTOCOLS,
-    Access,
-    AccessError,
-    check_access,
-    checked_remote,
-    fetch_environment,
-    fetch_settings,
-    ssh_command,
-)
+from reconciler.gitops.git.remote import PROTOCOLS, checked_remote
+from reconciler.gitops.git.remote_access import Access, AccessError, check_access, fetch_environment, fetch_settings, ssh_command
 from tests.gitops.repositories import BASE, GitRepo
 
 

@@ -14,7 +14,8 @@ import pytest
 from reconciler.gitops.git import cache as git_cache
 from reconciler.gitops.git.cache import Bounds, GitCache
 from reconciler.gitops.git.fault import FaultCode, SourceError
-from reconciler.gitops.git.remote import PROTOCOLS, Access, checked_remote
+from reconciler.gitops.git.remote import PROTOCOLS, checked_remote
+from reconciler.gitops.git.remote_access import Access
 from reconciler.gitops.git.repository import Repository
 from tests.gitops.repositories import BASE, POLICY, GitRepo
 from tests.gitops.servers import certificate, git_daemon, http_host, served

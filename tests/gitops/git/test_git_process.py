@@ -9,8 +9,8 @@ from typing import NoReturn
 
 import pytest
 
-from reconciler.gitops.git import repository
-from reconciler.gitops.git.repository import GitError, GitOutputError, GitTimeoutError, run_git
+from reconciler.gitops.git import git_command
+from reconciler.gitops.git.git_command import GitError, GitOutputError, GitTimeoutError, run_git
 from tests.gitops.repositories import GitRepo
 
 
@@ -79,9 +79,9 @@ class Pipes(selectors.SelectSelector):
 def test_what_is_left_of_the_time_is_waited_for(monkeypatch: pytest.MonkeyPatch, now: float, left: float):
     """To its end, and then nothing is looked at any more."""
     clock = iter([now, 30.0])
-    monkeypatch.setattr(repository.time, "monotonic", lambda: next(clock))
+    monkeypatch.setattr(git_command.time, "monotonic", lambda: next(clock))
     pipes = Pipes()
-    ready = repository._ready(pipes, 30.0, 30.0)
+    ready = git_command._ready(pipes, 30.0, 30.0)
     assert next(ready)[0].fd == 0
     with pytest.raises(GitTimeoutError, match="did not end within 30 s"):
         next(ready)

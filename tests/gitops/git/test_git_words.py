@@ -8,7 +8,8 @@ import pytest
 from reconciler.gitops.git import repository
 from reconciler.gitops.git.cache import Bounds, GitCache
 from reconciler.gitops.git.fault import SourceError
-from reconciler.gitops.git.remote import PROTOCOLS, Access, checked_remote
+from reconciler.gitops.git.remote import PROTOCOLS, checked_remote
+from reconciler.gitops.git.remote_access import Access
 from reconciler.gitops.git.signature import Signature, Signers
 from reconciler.gitops.sources import git_source
 from reconciler.gitops.sources.git_source import GitAddress, GitSource

@@ -3,7 +3,7 @@
 import pytest
 
 from reconciler.gitops.git.remote import PROTOCOLS, checked_remote, remote_ref
-from reconciler.gitops.git.tree_listing import RefusedNameError
+from reconciler.gitops.git.tree_names import RefusedNameError
 
 
 @pytest.mark.parametrize(("url", "protocol", "origin"), [

@@ -11,16 +11,8 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from reconciler.gitops.git.fault import FaultCode, SourceError
-from reconciler.gitops.git.signature import (
-    Signature,
-    SignerKind,
-    SignerName,
-    SignerNameError,
-    Signers,
-    signer_name,
-    signer_names,
-    verified,
-)
+from reconciler.gitops.git.signature import Signature, Signers, verified
+from reconciler.gitops.git.signer_name import SignerKind, SignerName, SignerNameError, signer_name, signer_names
 from tests.gitops.repositories import BASE, GitRepo
 from tests.gitops.signers import GpgKey, SshKey, end_gpg, gpg_key, gpg_subkey, sign_with_gpg, sign_with_ssh, ssh_key
 
@@ -134,7 +126,7 @@ def test_a_gpg_key_counts_as_it_stood_when_the_commit_came(repo: GitRepo, tmp_pa
 def test_where_no_program_may_be_started(repo: GitRepo, tmp_path: Path, ada: SshKey, monkeypatch: pytest.MonkeyPatch):
     """Temporary files on a file system without programs: said as that, and refused."""
     commit = signed(repo, ada)
-    monkeypatch.setattr("reconciler.gitops.git.signature.os.access", lambda *_: False)
+    monkeypatch.setattr("reconciler.gitops.git.signer_keys.os.access", lambda *_: False)
     fault = refusal(repo, commit, allowed(tmp_path, f"ada@example.org {ada.public}")).fault
     assert (fault.code, fault.hint[:10]) == (FaultCode.SIGNATURE_REFUSED, "set TMPDIR")
 

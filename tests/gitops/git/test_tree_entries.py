@@ -3,22 +3,13 @@
 import pytest
 
 from reconciler.gitops.git import tree_listing
-from reconciler.gitops.git.fault import FaultCode, git_words, remote_fault
+from reconciler.gitops.git.fault import FaultCode
 from reconciler.gitops.git.remote import Remote, checked_remote, remote_ref
-from reconciler.gitops.git.tree_listing import (
-    Entry,
-    RefusedNameError,
-    TreeProblem,
-    checked_ref,
-    checked_root,
-    chosen_files,
-    object_id,
-    parsed_listing,
-    path_fault,
-    refusals,
-    size_problems,
-)
-from reconciler.policy.yaml_nodes import Place
+from reconciler.gitops.git.remote_fault import git_words, remote_fault
+from reconciler.gitops.git.tree_listing import Entry, TreeProblem, chosen_files, parsed_listing, size_problems
+from reconciler.gitops.git.tree_names import RefusedNameError, checked_ref, checked_root, object_id, path_fault
+from reconciler.gitops.git.tree_refusals import refusals
+from reconciler.policy.place import Place
 
 FILE = "100644"
 

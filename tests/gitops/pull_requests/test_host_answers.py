@@ -13,7 +13,7 @@ from reconciler.gitops.pull_requests import gitlab as gitlab_host
 from reconciler.gitops.pull_requests.comment import MOST_AHEAD, STAMP_ROOM, HostCode, HostError, Message, body
 from reconciler.gitops.pull_requests.github import GitHubPullRequest, GitHubRepository
 from reconciler.gitops.pull_requests.gitlab import GitLabProject
-from reconciler.gitops.pull_requests.pull_request import OpenRequest, Quota
+from reconciler.gitops.pull_requests.open_requests import OpenRequest, Quota
 from tests.gitops import hosts
 
 

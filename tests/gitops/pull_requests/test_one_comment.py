@@ -20,8 +20,8 @@ from reconciler.gitops.pull_requests.comment import (
 )
 from reconciler.gitops.pull_requests.job_outputs import annotations, output_text, summary_text
 from reconciler.gitops.pull_requests.pull_request import NoPullRequestError, PullRequest, pull_request
-from reconciler.policy.problems.findings import Problem, Severity
-from reconciler.policy.yaml_nodes import Place
+from reconciler.policy.place import Place
+from reconciler.policy.problems.problem import Problem, Severity
 from reconciler.rendering.printers.markdown.document import GITHUB_LIMIT, length
 
 FIRST = Message(key="prod", digest="sha256:1", head="abc", order=1000, markdown="Plan\n\ntext\n\n<sub>foot</sub>\n")

@@ -9,8 +9,8 @@ import pytest
 
 from reconciler.gitops.pull_requests.job_outputs import annotations, output_text, summary_text
 from reconciler.gitops.pull_requests.pull_request import HostKind, NoPullRequestError, pull_request
-from reconciler.policy.problems.findings import Problem, Severity
-from reconciler.policy.yaml_nodes import Place
+from reconciler.policy.place import Place
+from reconciler.policy.problems.problem import Problem, Severity
 from tests.gitops.conftest import Preview
 from tests.gitops.hosts import READ_ONLY, TOKEN, Host, github_host, gitlab_host
 from tests.gitops.repositories import GitRepo, group

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from reconciler.gitops.git.repository import Repository, RepositoryError
-from reconciler.gitops.snapshots import committed_snapshot
+from reconciler.gitops.snapshots import packed_documents
 from reconciler.gitops.snapshots.committed_snapshot import changes_between, committed_files, snapshot_files
 from tests.gitops.repositories import GitRepo
 
@@ -105,21 +105,21 @@ def test_whether_a_snapshot_has_changed(tmp_path: Path) -> None:
 def test_bounds_of_what_is_read(repo: GitRepo, monkeypatch: pytest.MonkeyPatch) -> None:
     """So many documents, so many bytes as they lie there, and so many unpacked: at the bound it is read, above it is not."""
     commit, found = repo.git("rev-parse", "HEAD"), _repository(repo)
-    assert (committed_snapshot.MOST_FILES, committed_snapshot.MOST_PACKED_BYTES, committed_snapshot.MOST_BYTES) == (
+    assert (packed_documents.MOST_FILES, packed_documents.MOST_PACKED_BYTES, packed_documents.MOST_BYTES) == (
         2000,
         256 << 20,
         2 << 30,
     )
-    monkeypatch.setattr(committed_snapshot, "MOST_FILES", 3)
+    monkeypatch.setattr(packed_documents, "MOST_FILES", 3)
     assert len(committed_files(found, commit, "snapshots/prod")) == 3
-    monkeypatch.setattr(committed_snapshot, "MOST_FILES", 2)
+    monkeypatch.setattr(packed_documents, "MOST_FILES", 2)
     with pytest.raises(RepositoryError, match=r"has 3 files, and a snapshot may have 2"):
         committed_files(found, commit, "snapshots/prod")
-    monkeypatch.setattr(committed_snapshot, "MOST_FILES", 3)
+    monkeypatch.setattr(packed_documents, "MOST_FILES", 3)
     whole = sum(len(content) for name, content in FILES.items() if name.startswith("snapshots/prod/") and "README" not in name)
-    monkeypatch.setattr(committed_snapshot, "MOST_PACKED_BYTES", whole)
+    monkeypatch.setattr(packed_documents, "MOST_PACKED_BYTES", whole)
     assert len(committed_files(found, commit, "snapshots/prod")) == 3
-    monkeypatch.setattr(committed_snapshot, "MOST_PACKED_BYTES", whole - 1)
+    monkeypatch.setattr(packed_documents, "MOST_PACKED_BYTES", whole - 1)
     with pytest.raises(RepositoryError):
         committed_files(found, commit, "snapshots/prod")
 
@@ -134,7 +134,7 @@ def test_bounds_of_what_is_read(repo: GitRepo, monkeypatch: pytest.MonkeyPatch) 
     ],
 )
 def test_packed_documents_that_are_none(tmp_path: Path, content: bytes, told: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(committed_snapshot, "MOST_BYTES", 1 << 20)
+    monkeypatch.setattr(packed_documents, "MOST_BYTES", 1 << 20)
     repo = GitRepo(tmp_path)
     commit = repo.commit({"snap/nodes.json.gz": content})
     with pytest.raises(RepositoryError, match=f"'nodes.json.gz': {told}"):
@@ -155,7 +155,7 @@ def test_what_all_documents_unpack_to_together(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first: str, content: bytes, bound: int, taken: bool
 ) -> None:
     """A second document of fifty bytes has what the first one left, which may be nothing at all."""
-    monkeypatch.setattr(committed_snapshot, "MOST_BYTES", bound)
+    monkeypatch.setattr(packed_documents, "MOST_BYTES", bound)
     repo = GitRepo(tmp_path)
     packed = gzip.compress(b"y" * 50)
     commit = repo.commit(
@@ -171,9 +171,9 @@ def test_what_all_documents_unpack_to_together(
 def test_plain_documents_count_as_well(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     repo = GitRepo(tmp_path)
     commit = repo.commit({"snap/a.json": "{}", "snap/b.json": "[1]"})
-    monkeypatch.setattr(committed_snapshot, "MOST_BYTES", 5)
+    monkeypatch.setattr(packed_documents, "MOST_BYTES", 5)
     assert committed_files(_repository(repo), commit, "snap") == {"a.json": b"{}", "b.json": b"[1]"}
-    monkeypatch.setattr(committed_snapshot, "MOST_BYTES", 4)
+    monkeypatch.setattr(packed_documents, "MOST_BYTES", 4)
     with pytest.raises(RepositoryError, match=r"'b\.json': the snapshot exceeds the size limit"):
         committed_files(_repository(repo), commit, "snap")
 

@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from reconciler.gitops.git.fault import FaultCode, SourceError
-from reconciler.gitops.git.remote import PROTOCOLS, Access, checked_remote
+from reconciler.gitops.git.remote import PROTOCOLS, checked_remote
+from reconciler.gitops.git.remote_access import Access
 from reconciler.gitops.git.repository import Repository, RepositoryError
-from reconciler.gitops.git.tree_listing import RefusedNameError
+from reconciler.gitops.git.tree_names import RefusedNameError
 from reconciler.gitops.snapshots.committed_snapshot import checked_place, snapshot_files
 from reconciler.gitops.snapshots.publish import PublishCode, Published, PublishError, SnapshotBranch
 from tests.gitops.repositories import GitRepo
@@ -209,7 +210,7 @@ def test_read_back(server: Server):
 )
 def test_hostile_packed_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes, told: str):
     """Damaged, cut off, or a bomb: a sentence, and bounded memory."""
-    monkeypatch.setattr("reconciler.gitops.snapshots.committed_snapshot.MOST_BYTES", 4096)
+    monkeypatch.setattr("reconciler.gitops.snapshots.packed_documents.MOST_BYTES", 4096)
     repo = GitRepo(tmp_path / "repo")
     repo.commit({"prod/nodes.json.gz": content, "prod/snapshot.yaml": b""})
     read = Repository.at(repo.root)

@@ -12,8 +12,10 @@ import pytest
 from reconciler.cli.inputs.cluster_files import load_world
 from reconciler.cli.main import cli
 from reconciler.cli.outputs.failure import InputError, guarded
-from reconciler.gitops.git.remote import PROTOCOLS, Access, checked_remote
-from reconciler.gitops.snapshots.publish import SnapshotBranch, read_archive, write_archive
+from reconciler.gitops.git.remote import PROTOCOLS, checked_remote
+from reconciler.gitops.git.remote_access import Access
+from reconciler.gitops.snapshots.publish import SnapshotBranch
+from reconciler.gitops.snapshots.snapshot_archive import read_archive, write_archive
 from tests.gitops.conftest import Result
 from tests.gitops.repositories import GitRepo, group
 from tests.gitops.servers import http_host
@@ -155,7 +157,7 @@ def test_hostile_archive(tmp_path: Path, cluster: Path):
 )
 def test_damaged_archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes, told: str):
     """A sentence with the file's name."""
-    monkeypatch.setattr("reconciler.gitops.snapshots.publish.MOST_BYTES", 16_384)
+    monkeypatch.setattr("reconciler.gitops.snapshots.snapshot_archive.MOST_BYTES", 16_384)
     (tmp_path / "x.tar.gz").write_bytes(content)
     with pytest.raises(InputError, match=told.replace("?", r"\?")) as refused:
         load_world(tmp_path / "x.tar.gz")

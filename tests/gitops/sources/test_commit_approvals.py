@@ -6,8 +6,8 @@ import pytest
 
 from reconciler.gitops.git.fault import FaultCode, SourceError
 from reconciler.gitops.git.signature import Signers
-from reconciler.gitops.sources.acceptance import NEWEST, Approvals, CommitApprovals
-from reconciler.plan.approvals import group_trailer
+from reconciler.gitops.sources.commit_approvals import NEWEST, Approvals, CommitApprovals
+from reconciler.plan.approvals.group_approvals import group_trailer
 from tests.gitops.repositories import GitRepo
 from tests.gitops.signers import SshKey, sign_with_ssh, ssh_key
 
@@ -70,7 +70,7 @@ def test_a_signature_is_looked_at_once(
     sign_with_ssh(repo, ada)
     tip = repo.commit({}, approving("prod/a", 3))
     found = approvals.at(tip, SEEN)
-    monkeypatch.setattr("reconciler.gitops.sources.acceptance.verified", lambda *_: pytest.fail("looked at again"))
+    monkeypatch.setattr("reconciler.gitops.sources.commit_approvals.verified", lambda *_: pytest.fail("looked at again"))
     assert approvals.at(tip, SEEN) == found
     assert approvals.at(f"{tip}~1", SEEN) == Approvals()
 

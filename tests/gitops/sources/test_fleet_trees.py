@@ -12,7 +12,8 @@ from reconciler.gitops.sources.fleet_child import FleetTask
 from reconciler.gitops.sources.fleet_tree import FleetTrees
 from reconciler.gitops.sources.shared_source import SharedSource
 from reconciler.gitops.sources.source import Fetched
-from reconciler.policy.tree import PolicyTree, default_policy
+from reconciler.policy.policy_tree import PolicyTree
+from reconciler.policy.tree import default_policy
 from reconciler.values.cluster_identity import ClusterIdentity
 
 NOW = 1_790_000_000

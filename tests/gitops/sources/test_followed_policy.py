@@ -12,7 +12,8 @@ from reconciler.control.policy.policy_in_force import NoPolicyError
 from reconciler.control.policy.policy_source import FollowedPolicy, SourceWatch
 from reconciler.gitops.git.cache import Bounds
 from reconciler.gitops.git.fault import FaultCode
-from reconciler.gitops.git.remote import PROTOCOLS, Access, checked_remote
+from reconciler.gitops.git.remote import PROTOCOLS, checked_remote
+from reconciler.gitops.git.remote_access import Access
 from reconciler.gitops.git.signature import Signers
 from reconciler.gitops.sources.git_source import GitAddress, GitSource
 from reconciler.gitops.sources.last_good import FileLastGoodStore, LastGood, LastGoodError, encode_last_good

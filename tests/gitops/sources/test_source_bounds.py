@@ -13,13 +13,14 @@ from pathlib import Path
 import pytest
 
 from reconciler.gitops.git.fault import Fault, FaultCode, SourceError
-from reconciler.gitops.snapshots import publish
-from reconciler.gitops.snapshots.publish import is_archive, read_archive, write_archive
+from reconciler.gitops.snapshots import snapshot_archive
+from reconciler.gitops.snapshots.snapshot_archive import is_archive, read_archive, write_archive
 from reconciler.gitops.sources import archive as archives
 from reconciler.gitops.sources import directory_source, download
 from reconciler.gitops.sources.archive import ArchiveError, unpacked
-from reconciler.gitops.sources.directory_source import DirectorySource, FileSource
+from reconciler.gitops.sources.directory_source import DirectorySource
 from reconciler.gitops.sources.download import DownloadError, downloaded
+from reconciler.gitops.sources.file_source import FileSource
 from reconciler.gitops.sources.webhook import Verdict, judged
 from tests.gitops.repositories import POLICY
 from tests.gitops.servers import served
@@ -332,7 +333,7 @@ def test_archives_of_snapshots_that_are_none(
     tmp_path: Path, members: tuple[tuple[tarfile.TarInfo, bytes], ...], told: str
 ) -> None:
     """Told by the entry."""
-    with pytest.raises(publish.SnapshotArchiveError, match=told):
+    with pytest.raises(snapshot_archive.SnapshotArchiveError, match=told):
         read_archive(packed(tmp_path, *members))
 
 
@@ -345,11 +346,11 @@ def test_what_a_document_in_an_archive_unpacks_to(
     """What is left of the bound after what it takes packed, which may be nothing."""
     document = gzip.compress(content)
     path = packed(tmp_path, member("a.json.gz", document))
-    monkeypatch.setattr(publish, "MOST_BYTES", len(document) + left)
+    monkeypatch.setattr(snapshot_archive, "MOST_BYTES", len(document) + left)
     if taken:
         assert read_archive(path) == {"a.json": content}
     else:
-        with pytest.raises(publish.SnapshotArchiveError, match=r"'a\.json\.gz' is cut off, or larger than 0 MiB"):
+        with pytest.raises(snapshot_archive.SnapshotArchiveError, match=r"'a\.json\.gz' is cut off, or larger than 0 MiB"):
             read_archive(path)
 
 
@@ -358,29 +359,29 @@ def test_documents_in_an_archive_share_its_bound(tmp_path: Path, monkeypatch: py
     first, second = gzip.compress(b"x" * 100), gzip.compress(b"y" * (3 << 20))
     path = packed(tmp_path, member("a.json.gz", first), member("b.json.gz", second))
     whole = len(first) + 100 + len(second) + (3 << 20)
-    monkeypatch.setattr(publish, "MOST_BYTES", whole)
+    monkeypatch.setattr(snapshot_archive, "MOST_BYTES", whole)
     assert [len(content) for content in read_archive(path).values()] == [100, 3 << 20]
-    monkeypatch.setattr(publish, "MOST_BYTES", whole - 1)
-    with pytest.raises(publish.SnapshotArchiveError, match=r"'b\.json\.gz' is cut off, or larger than 3 MiB"):
+    monkeypatch.setattr(snapshot_archive, "MOST_BYTES", whole - 1)
+    with pytest.raises(snapshot_archive.SnapshotArchiveError, match=r"'b\.json\.gz' is cut off, or larger than 3 MiB"):
         read_archive(path)
 
 
 def test_so_many_files_in_an_archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """10,000 documents, here three, among 200,000 entries, here four; and so many bytes."""
-    assert (publish.MOST_FILES, publish.MOST_BYTES) == (10_000, 4_294_967_296)
-    monkeypatch.setattr(publish, "MOST_FILES", 3)
+    assert (snapshot_archive.MOST_FILES, snapshot_archive.MOST_BYTES) == (10_000, 4_294_967_296)
+    monkeypatch.setattr(snapshot_archive, "MOST_FILES", 3)
     three = [member(f"{number}.json", b"12345") for number in range(3)]
     assert len(read_archive(packed(tmp_path, *three))) == 3
-    with pytest.raises(publish.SnapshotArchiveError, match="more than 3 files"):
+    with pytest.raises(snapshot_archive.SnapshotArchiveError, match="more than 3 files"):
         read_archive(packed(tmp_path, *three, member("x.json", b"")))
-    assert publish.MOST_ENTRIES == 200_000
-    monkeypatch.setattr(publish, "MOST_ENTRIES", 4)
+    assert snapshot_archive.MOST_ENTRIES == 200_000
+    monkeypatch.setattr(snapshot_archive, "MOST_ENTRIES", 4)
     logs = [member(f"{number}.txt", b"") for number in range(2)]
     assert len(read_archive(packed(tmp_path, *three, logs[0]))) == 3
-    with pytest.raises(publish.SnapshotArchiveError, match="is this a snapshot"):
+    with pytest.raises(snapshot_archive.SnapshotArchiveError, match="is this a snapshot"):
         read_archive(packed(tmp_path, *three, *logs))
-    monkeypatch.setattr(publish, "most_unpacked", lambda size, most: 15)
+    monkeypatch.setattr(snapshot_archive, "most_unpacked", lambda size, most: 15)
     assert len(read_archive(packed(tmp_path, *three))) == 3
-    monkeypatch.setattr(publish, "most_unpacked", lambda size, most: 14)
-    with pytest.raises(publish.SnapshotArchiveError, match="or 0 MiB: is this a snapshot"):
+    monkeypatch.setattr(snapshot_archive, "most_unpacked", lambda size, most: 14)
+    with pytest.raises(snapshot_archive.SnapshotArchiveError, match="or 0 MiB: is this a snapshot"):
         read_archive(packed(tmp_path, *three))

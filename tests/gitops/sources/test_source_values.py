@@ -12,7 +12,6 @@ from reconciler.gitops.git.fault import GETTING, Fault, FaultCode, failed
 from reconciler.gitops.git.tree_listing import MAX_TREE_BYTES
 from reconciler.gitops.sources import last_good
 from reconciler.gitops.sources.acceptance import short_revision
-from reconciler.gitops.sources.git_source import Polling, next_wait_seconds
 from reconciler.gitops.sources.last_good import (
     FileLastGoodStore,
     LastGood,
@@ -21,9 +20,10 @@ from reconciler.gitops.sources.last_good import (
     decode_last_good,
     encode_last_good,
 )
+from reconciler.gitops.sources.poll_times import Polling, next_wait_seconds
 from reconciler.gitops.sources.standing import Standing, fault_words, refused, succeeded
-from reconciler.policy.problems.findings import Problem
-from reconciler.policy.yaml_nodes import Place
+from reconciler.policy.place import Place
+from reconciler.policy.problems.problem import Problem
 
 FIRST, SECOND = "1" * 40, "2" * 40
 NOW = 1_800_000_000

@@ -8,8 +8,8 @@ import pytest
 from reconciler.cli.outputs.failure import InputError
 from reconciler.cli.processes.live_pages import check_secret
 from reconciler.control.pages.http_server import HttpServer
-from reconciler.control.pages.pages import webhook_route
-from reconciler.gitops.sources.git_source import Polling, next_wait_seconds
+from reconciler.control.pages.push_webhook import webhook_route
+from reconciler.gitops.sources.poll_times import Polling, next_wait_seconds
 from reconciler.gitops.sources.webhook import Verdict, judged
 
 # SOURCE: GitHub's documentation of webhooks, "Testing the webhook payload validation".

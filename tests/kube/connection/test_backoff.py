@@ -3,7 +3,7 @@
 import pytest
 
 from reconciler.kube.connection.api import ApiError, UnreachableError
-from reconciler.kube.connection.outages import Backoff
+from reconciler.kube.connection.backoff import Backoff
 
 _LENGTHS = [0.8, 1.6, 3.2, 6.4, 12.8, 25.6, 30, 30]
 

@@ -4,8 +4,8 @@ import threading
 
 import pytest
 
-from reconciler.kube.connection import connections as module
-from reconciler.kube.connection.connections import AT_ONCE, side_by_side
+from reconciler.kube.connection import side_by_side as module
+from reconciler.kube.connection.side_by_side import AT_ONCE, side_by_side
 
 
 def test_calls_wait_beside_each_other_and_answers_keep_their_order() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from reconciler.kube.connection.api import api_error
+from reconciler.kube.connection.refusal_status import api_error
 
 
 @pytest.mark.parametrize(

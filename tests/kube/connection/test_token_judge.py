@@ -6,7 +6,8 @@ import msgspec
 import pytest
 
 from reconciler.kube.connection.api import ApiError, UnreachableError
-from reconciler.kube.connection.token_judge import Refusal, TokenJudge, may
+from reconciler.kube.connection.token_judge import TokenJudge
+from reconciler.kube.connection.token_review import Refusal, may
 
 TOKENS, ACCESS = (
     "/apis/authentication.k8s.io/v1/tokenreviews",

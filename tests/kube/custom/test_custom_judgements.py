@@ -5,9 +5,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from reconciler.kube.custom.custom_object import CustomReader, CustomText
-from reconciler.kube.custom.custom_policy import InForce, Judged
-from reconciler.policy.yaml_nodes import Place
+from reconciler.kube.custom.custom_in_force import InForce
+from reconciler.kube.custom.custom_policy import Judged
+from reconciler.kube.custom.custom_reader import CustomReader
+from reconciler.kube.custom.custom_text import CustomText
+from reconciler.policy.place import Place
 from tests.kube.custom.test_custom_policy import changed, groups, judged, told
 from tests.kube.custom_resources import group, policy
 

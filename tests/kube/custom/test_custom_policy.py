@@ -8,8 +8,11 @@ import msgspec
 import pytest
 
 from reconciler.kube.custom import custom_policy
-from reconciler.kube.custom.custom_object import CustomObject, CustomReader, CustomText
-from reconciler.kube.custom.custom_policy import InForce, Judged, judge
+from reconciler.kube.custom.custom_in_force import InForce
+from reconciler.kube.custom.custom_object import CustomObject
+from reconciler.kube.custom.custom_policy import Judged, judge
+from reconciler.kube.custom.custom_reader import CustomReader
+from reconciler.kube.custom.custom_text import CustomText
 from reconciler.policy.documents import NodeGroup, PolicySet
 from reconciler.policy.problems.findings import Findings
 from reconciler.policy.reading.draft import Drafts

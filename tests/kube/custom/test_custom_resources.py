@@ -7,8 +7,8 @@ import msgspec
 import pytest
 
 from reconciler.control.policy.custom_resources import CustomResourcePolicy
-from reconciler.control.policy.policy_in_force import LockedState, StateLastGoodStore
-from reconciler.control.turn.loop import ActionResult, ResultState
+from reconciler.control.policy.stored_policy import LockedState, StateLastGoodStore
+from reconciler.control.turn.turn_report import ActionResult, ResultState
 from reconciler.gitops.git.fault import FaultCode
 from reconciler.gitops.sources.last_good import MemoryLastGoodStore
 from reconciler.kube.connection.transport import connect

@@ -5,8 +5,9 @@ from collections.abc import Iterator
 import pytest
 
 from reconciler.control.live.live_memory_store import LiveMemoryStore
-from reconciler.control.live.loop_status import StandingRecord, loop_status, standing_in
-from reconciler.control.policy.policy_in_force import LockedState
+from reconciler.control.live.loop_status import loop_status
+from reconciler.control.live.source_standing import StandingRecord, standing_in
+from reconciler.control.policy.stored_policy import LockedState
 from reconciler.decisions.memory import Memory
 from reconciler.gitops.git.fault import Fault, FaultCode
 from reconciler.gitops.sources.standing import Standing, refused, succeeded

@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from reconciler.kube.connection.api import ApiError, ContentType, UnreachableError
-from reconciler.kube.custom.custom_object import POLICIES, CustomObject, CustomStore, CustomText
+from reconciler.kube.custom.custom_object import POLICIES, CustomObject, CustomStore
+from reconciler.kube.custom.custom_text import CustomText
 from reconciler.kube.custom.status import Condition, Status, StatusWriter
-from reconciler.policy.yaml_nodes import Place
+from reconciler.policy.place import Place
 
 READY = Condition(type="Ready", status="True", reason="InForce", message="it is")
 GROUP = CustomObject(kind="NodeGroup", name="a", namespace="prod", uid="u", resource_version="7", generation=3)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 import pytest
 
 from reconciler.kube.connection.api import ApiError, UnreachableError
-from reconciler.kube.leading.state import EndedPolicies
+from reconciler.kube.leading.ended_policies import EndedPolicies
 
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/reconciler/leases"
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from reconciler.control.live.live_memory_store import LiveMemoryStore
-from reconciler.control.turn.loop import StoreUnavailableError
+from reconciler.control.turn.memory_store import StoreUnavailableError
 from reconciler.decisions.memory import BackoffState, Memory
 from reconciler.kube.connection.api import ContentType
 from reconciler.kube.connection.transport import KubernetesApi, connect

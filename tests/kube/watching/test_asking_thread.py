@@ -2,7 +2,7 @@
 
 import threading
 
-from reconciler.kube.watching.polled_source import AskingThread
+from reconciler.kube.watching.asking_thread import AskingThread
 
 _PATIENCE_SECONDS = 30
 

@@ -8,15 +8,8 @@ import pytest
 
 from reconciler.cluster.target import TargetRef
 from reconciler.kube.connection.api import ApiError
-from reconciler.kube.watching.collection import (
-    Collection,
-    Served,
-    cluster_api,
-    located,
-    object_of,
-    platform_collections,
-    renamed_group,
-)
+from reconciler.kube.watching.collection import Collection, Served, cluster_api, located, platform_collections, renamed_group
+from reconciler.kube.watching.target_object import object_of
 
 CAPI, OPENSHIFT = "cluster.x-k8s.io", "machine.openshift.io"
 

@@ -9,8 +9,8 @@ import pytest
 from reconciler.cluster.snapshots.pod_rows import PodRows
 from reconciler.cluster.values.unreadable import UnreadableError
 from reconciler.cluster.wire.pod import Pod
-from reconciler.kube.watching import object_store
-from reconciler.kube.watching.object_store import LivePods
+from reconciler.kube.watching import live_pods
+from reconciler.kube.watching.live_pods import LivePods
 
 NODES = {f"n-{number}": number for number in range(6)}
 
@@ -32,7 +32,7 @@ def key(item: Pod) -> tuple[str, str]:
 @pytest.mark.parametrize("seed", range(8))
 def test_equal_to_a_fresh_reading(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever came, changed and went, in whatever order: the table is that of the pods that are there, read afresh."""
-    monkeypatch.setattr(object_store, "_UNUSED_FORMS", 5)
+    monkeypatch.setattr(live_pods, "_UNUSED_FORMS", 5)
     chance = random.Random(seed)
     live, there = LivePods(), {}
     for step in range(400):
@@ -56,7 +56,7 @@ def test_equal_to_a_fresh_reading(seed: int, monkeypatch: pytest.MonkeyPatch) ->
 
 def test_forms_that_are_gone_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ten thousand pods of as many forms, one at a time, leave no more than a few behind."""
-    monkeypatch.setattr(object_store, "_UNUSED_FORMS", 50)
+    monkeypatch.setattr(live_pods, "_UNUSED_FORMS", 50)
     live = LivePods()
     for form in range(2000):
         item = pod(f"p-{form}", form, f"n-{form}")
@@ -67,7 +67,7 @@ def test_forms_that_are_gone_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_how_many_forms_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     """As many more as were said, of both sorts: 102 with one pod and 50; then only that pod's are left."""
-    monkeypatch.setattr(object_store, "_UNUSED_FORMS", 50)
+    monkeypatch.setattr(live_pods, "_UNUSED_FORMS", 50)
     live, counts = LivePods(), []
     for form in range(200):
         live.add(pod("p", form, "n-1"), 0)

@@ -9,11 +9,11 @@ from reconciler.cluster.nodes.node import Node
 from reconciler.cluster.snapshots.snapshot import read_snapshot
 from reconciler.cluster.world import World
 from reconciler.kube.connection.api import Api, ApiError, ContentType
-from reconciler.kube.connection.connection_choice import server_version
+from reconciler.kube.connection.server_version import server_version
 from reconciler.kube.connection.transport import KubernetesApi, connect
 from reconciler.kube.watching.collection import DEVICES, WORKLOAD, Collection, cluster_api, located, platform_collections
 from reconciler.kube.watching.live_world import IncompleteViewError, LiveWorld
-from reconciler.kube.watching.reflector import Phase
+from reconciler.kube.watching.stream_state import Phase
 from tests.kube import objects
 from tests.kube.cluster import create, eventually
 from tests.testbed.control_plane import ControlPlane
@@ -260,7 +260,7 @@ def test_a_version_that_the_server_has_forgotten(api: KubernetesApi, live: LiveW
     """A real watch from a version long gone is answered with 410, and everything is read again into a new store."""
     # What tests before this one have made goes first: each event moves the version.
     eventually(lambda: [target.ref.name for target in live.observe().targets] == ["general"], "standing still")
-    reflector = next(item for item in live._targets._targets if item.collection.kind == "MachineDeployment")
+    reflector = next(item for item in live._targets._kinds.targets if item.collection.kind == "MachineDeployment")
     before, lists = reflector.store, reflector.state().lists
     reflector._version, reflector._last = "1", None
     assert reflector._cut is not None

@@ -13,9 +13,11 @@ from reconciler.cluster.snapshots.document import Document
 from reconciler.cluster.unread import Unread
 from reconciler.cluster.world import BufferProblem
 from reconciler.kube.watching.collection import BUFFERS, DEVICES, QUOTAS, REQUESTS, SERVICES, WORKLOAD, Collection, Served
+from reconciler.kube.watching.followed_kinds import FollowedKinds
 from reconciler.kube.watching.live_world import IncompleteViewError, LiveWorld
-from reconciler.kube.watching.reflector import RealPace, StreamState, polled_state
-from reconciler.kube.watching.target_streams import OwnTargets
+from reconciler.kube.watching.reflector import Reflector
+from reconciler.kube.watching.stream_state import StreamState, polled_state
+from reconciler.kube.watching.watch_pace import RealPace
 from tests.kube import objects
 from tests.kube.api_server import FakeApiServer, asked
 from tests.kube.cluster import create, eventually
@@ -519,8 +521,7 @@ def test_two_collections_of_one_kind_are_one_view(small: FakeApiServer) -> None:
 def test_what_is_found_while_it_starts_is_started_once() -> None:
     """A page that looks at the view while it starts may find a template to follow: it starts that reflector itself."""
     started: list[str] = []
-    streams = OwnTargets.__new__(OwnTargets)
-    streams._templates = {}
+    streams = FollowedKinds(Reflector, (), ())  # type: ignore[arg-type]
 
     class Found:
         def __init__(self, name: str) -> None:
@@ -530,10 +531,10 @@ def test_what_is_found_while_it_starts_is_started_once() -> None:
             started.append(self.name)
             if self.name == "targets":
                 template = Found("templates")
-                streams._templates["group", "kind"] = [template]  # type: ignore[list-item]
+                streams.templates["group", "kind"] = [template]  # type: ignore[list-item]
                 template.start()
 
-    streams._targets = [Found("targets"), Found("sets")]  # type: ignore[list-item]
+    streams.targets = [Found("targets"), Found("sets")]  # type: ignore[list-item]
     streams.start()
     assert started == ["targets", "templates", "sets"]
 

@@ -16,8 +16,9 @@ from reconciler.decisions.memory import Memory
 from reconciler.kube.connection.api import ApiError, UnreachableError
 from reconciler.kube.watching.collection import DEVICES, WORKLOAD, Collection
 from reconciler.kube.watching.live_world import IncompleteViewError, LiveWorld
-from reconciler.kube.watching.reflector import Phase, RealPace
+from reconciler.kube.watching.stream_state import Phase
 from reconciler.kube.watching.trust import PATIENCE_SECONDS
+from reconciler.kube.watching.watch_pace import RealPace
 from reconciler.plan.plan import OwnerState, Plan
 from reconciler.policy.documents import BlockRule, Budget, DrainRules
 from reconciler.policy.values.label_selector import Selector

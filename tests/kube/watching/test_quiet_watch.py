@@ -3,7 +3,7 @@
 from typing import Any
 
 from reconciler.kube.connection.api import ApiError, QuietError, UnreachableError
-from reconciler.kube.watching.reflector import Phase
+from reconciler.kube.watching.stream_state import Phase
 from tests.kube.reflected import Run, bookmark, event, page, phases_at_pauses, watches
 
 

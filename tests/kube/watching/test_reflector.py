@@ -4,7 +4,7 @@ import json
 
 from reconciler.kube.connection.api import ApiError, UnreachableError
 from reconciler.kube.watching.object_store import ObjectStore
-from reconciler.kube.watching.reflector import Phase
+from reconciler.kube.watching.stream_state import Phase
 from tests.kube.reflected import Run, bookmark, event, gone, page, watches
 
 

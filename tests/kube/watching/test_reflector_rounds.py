@@ -9,7 +9,8 @@ import pytest
 
 from reconciler.kube.connection.api import ApiError, QuietError, UnreachableError
 from reconciler.kube.watching.collection import Collection
-from reconciler.kube.watching.reflector import Phase, StreamState, _OwnThread
+from reconciler.kube.watching.reflector import _OwnThread
+from reconciler.kube.watching.stream_state import Phase, StreamState
 from tests.kube.reflected import NODES, Run, bookmark, event, gone, page, watches
 
 REFUSED = ApiError(400, "BadRequest", "unknown field")

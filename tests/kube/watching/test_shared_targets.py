@@ -8,8 +8,8 @@ import pytest
 
 from reconciler.kube.watching.collection import WORKLOAD, Served
 from reconciler.kube.watching.live_world import LiveWorld
-from reconciler.kube.watching.reflector import RealPace
 from reconciler.kube.watching.shared_targets import SharedTargets
+from reconciler.kube.watching.watch_pace import RealPace
 from reconciler.values.cluster_identity import ClusterIdentity
 from tests.kube import objects
 from tests.kube.api_server import FakeApiServer

@@ -20,8 +20,10 @@ from reconciler.kube.watching import stream_hub
 from reconciler.kube.watching.collection import Collection
 from reconciler.kube.watching.live_world import IncompleteViewError, LiveWorld
 from reconciler.kube.watching.object_store import ObjectStore
-from reconciler.kube.watching.reflector import Lines, Pause, Phase, RealPace, Reflector, Steps
+from reconciler.kube.watching.reflector import Lines, Pause, Reflector, Steps
 from reconciler.kube.watching.stream_hub import AT_ONCE, StreamHub
+from reconciler.kube.watching.stream_state import Phase
+from reconciler.kube.watching.watch_pace import RealPace
 from tests.kube.cluster import eventually
 from tests.kube.local_server import LocalServer
 from tests.kube.objects import node

@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from reconciler.kube.watching.reflector import Phase, StreamState, polled_state
+from reconciler.kube.watching.stream_state import Phase, StreamState, polled_state
 
 SYNCED = StreamState(collection="pods", phase=Phase.SYNCED, objects=1, heard_seconds=5, event_seconds=5, lists=1, list_calls=1)
 

@@ -170,9 +170,6 @@ EQUIVALENT: dict[str, dict[str, str]] = {
     },
     "reconciler/decisions/growth/filling.py": {
         "own <= known -> own < known": "what is known twice is known",
-        "spread is None or not counted.isdisjoint(daemons) -> not counted.isdisjoint(daemons)": (
-            "a node that takes a pod counts for its spread"
-        ),
         "self._rivals[shape] or frozenset() -> self._rivals[shape]": "`covers` has said yes, so that it is a set for every shape",
         "known[shape] is not None and (counted := state.spread_with(shape)) -> (counted := state.spread_with(shape))": (
             "for a shape without an answer the next line says no"

@@ -11,6 +11,8 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         "git.Git.GIT_PYTHON_GIT_EXECUTABLE or 'git' -> git.Git.GIT_PYTHON_GIT_EXECUTABLE and 'git'": (
             "the one that was found is the one of that name on the PATH"
         ),
+    },
+    "reconciler/gitops/git/git_command.py": {
         "1 -> 2 in: _CHUNK_BYTES = 1 << 16": _AT_ONCE,
         "16 -> 17 in: _CHUNK_BYTES = 1 << 16": _AT_ONCE,
     }
@@ -26,6 +28,8 @@ EQUIVALENT: dict[str, dict[str, str]] = {
     },
     "reconciler/gitops/snapshots/publish.py": {
         "6 -> 7": _HOW_HARD,
+    },
+    "reconciler/gitops/snapshots/snapshot_archive.py": {
         "1 -> 2 in: data = unpacker.decompress(data, most + 1)  # for zlib a bound of zero means none": _ONE_MORE,
     },
     "reconciler/gitops/snapshots/committed_snapshot.py": {

@@ -12,7 +12,7 @@ import pytest
 
 from reconciler.policy.manifests.declared_sizes import Examined, examined
 from reconciler.policy.manifests.infrastructure_sizes import other_sizes
-from reconciler.policy.problems.findings import Severity
+from reconciler.policy.problems.problem import Severity
 from reconciler.policy.tree import read_tree
 
 _MARK = re.compile(r" @(error|warning|note|unread)$")

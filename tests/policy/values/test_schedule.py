@@ -7,14 +7,8 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from reconciler.policy.values.schedule import (
-    ScheduleError,
-    UnknownTimeZoneError,
-    canonical_schedule,
-    last_opening,
-    openings_after,
-    time_zone,
-)
+from reconciler.policy.values.schedule import ScheduleError, canonical_schedule, last_opening, openings_after
+from reconciler.policy.values.time_zone import UnknownTimeZoneError, time_zone
 from reconciler.policy.windows import closes_at
 
 NEW_YORK = "America/New_York"

@@ -11,17 +11,12 @@ from reconciler.kube.watching.collection import Served
 from reconciler.platforms.clusterapi.facts import wire
 from reconciler.platforms.clusterapi.live import LIVE
 from reconciler.platforms.clusterapi.reading import READING
-from reconciler.platforms.clusterapi.writing.provider import (
-    ClusterApiVersion,
-    living_machines,
-    newest,
-    read_machine,
-    read_target,
-    served_version,
-)
+from reconciler.platforms.clusterapi.writing.api_version import ClusterApiVersion, newest, served_version
+from reconciler.platforms.clusterapi.writing.target_readings import living_machines, read_machine, read_target
 from reconciler.platforms.openshift.live import LIVE as OPENSHIFT
-from reconciler.providers.live_platforms import Check, State, Surroundings
-from reconciler.providers.machines.targets import MachineReading
+from reconciler.providers.findings import Check, State
+from reconciler.providers.live_platforms import Surroundings
+from reconciler.providers.machines.dialect import MachineReading
 from tests.cluster.objects import CAPI, Object, owner, scalable
 from tests.providers.scripted_api import ScriptedApi
 

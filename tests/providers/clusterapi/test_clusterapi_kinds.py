@@ -5,7 +5,8 @@ import pytest
 
 from reconciler.cluster.target import TargetRef
 from reconciler.platforms.clusterapi.kinds import MACHINE_POOL, MACHINE_SET
-from reconciler.platforms.clusterapi.writing.provider import ClusterApiTargets, read_target
+from reconciler.platforms.clusterapi.writing.provider import ClusterApiTargets
+from reconciler.platforms.clusterapi.writing.target_readings import read_target
 from reconciler.providers.contract import RemovalState, WriteCode
 from tests.providers.conftest import NewBench
 from tests.providers.live_bench import VERSION, LiveBench

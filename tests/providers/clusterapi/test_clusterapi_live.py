@@ -6,7 +6,7 @@ import pytest
 from reconciler.platforms.clusterapi.kinds import MACHINE_SET
 from reconciler.platforms.clusterapi.writing.provider import ClusterApiTargets
 from reconciler.providers.contract import WriteCode, WriteResult
-from reconciler.providers.machines.targets import Reading
+from reconciler.providers.machines.dialect import Reading
 from tests.providers.conftest import NewBench
 
 OURS = ("nodegroup-reconciler", "Apply", "")

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from reconciler.platforms.clusterapi.facts import wire
-from reconciler.platforms.clusterapi.facts.view import Offer, offered
+from reconciler.platforms.clusterapi.facts.template_offer import Offer, offered
 
 REFERENCE = wire.ObjectReference(kind="XMachineTemplate", name="t")
 

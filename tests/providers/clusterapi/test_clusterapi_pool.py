@@ -4,7 +4,9 @@ from reconciler.cluster.target import TargetRef
 from reconciler.kube.connection.api import UnreachableError
 from reconciler.plan.plan import Bound
 from reconciler.platforms.clusterapi.kinds import MACHINE_POOL
-from reconciler.platforms.clusterapi.writing.provider import ClusterApiProvider, ClusterApiVersion, read_target
+from reconciler.platforms.clusterapi.writing.api_version import ClusterApiVersion
+from reconciler.platforms.clusterapi.writing.provider import ClusterApiProvider
+from reconciler.platforms.clusterapi.writing.target_readings import read_target
 from reconciler.providers.contract import LeavingMachine, RemovalState, TargetRemoval, WriteCode
 from reconciler.providers.ownership_guard import judged_now
 from tests.kube.api_server import FakeApiServer

@@ -7,7 +7,9 @@ from reconciler.decisions.ownership.handover import to_us, when_unset
 from reconciler.kube.connection.transport import connect
 from reconciler.plan.plan import Bound, OwnerState
 from reconciler.platforms.clusterapi.kinds import MACHINE_DEPLOYMENT
-from reconciler.platforms.clusterapi.writing.provider import ClusterApiTargets, ClusterApiVersion, read_target
+from reconciler.platforms.clusterapi.writing.api_version import ClusterApiVersion
+from reconciler.platforms.clusterapi.writing.provider import ClusterApiTargets
+from reconciler.platforms.clusterapi.writing.target_readings import read_target
 from reconciler.providers.contract import WriteCode, WriteResult
 from reconciler.providers.ownership_guard import judged_now
 from tests.testbed.api import Object

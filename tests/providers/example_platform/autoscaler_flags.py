@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from reconciler.policy.platform_parts import NamedTarget, PlatformFlags
+from reconciler.policy.platform.autoscaler_flags import NamedTarget, PlatformFlags
 
 _DISCOVERY = "orchard:"
 

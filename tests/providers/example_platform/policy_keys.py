@@ -1,7 +1,7 @@
 """What policies say about rows."""
 
 from reconciler.policy.field import Field, Kind, text_field
-from reconciler.policy.platform_parts import PolicyKeys
+from reconciler.policy.platform.policy_keys import PolicyKeys
 
 KEYS = PolicyKeys(
     target=Field(

@@ -4,10 +4,11 @@ import pytest
 
 from reconciler.decisions.ownership.owner import POLICY_MARK
 from reconciler.kube.connection.api import ApiError, UnreachableError
-from reconciler.providers.answer import CloudAnswer, failed, together, unread
+from reconciler.providers.answer import failed, unread
+from reconciler.providers.cloud_answers import CloudAnswer, together
 from reconciler.providers.contract import RemovalState, TargetRemoval, WriteCode, WriteResult
-from reconciler.providers.marks import machine_of
-from reconciler.providers.ownership_guard import claim, disclaim
+from reconciler.providers.field_claims import claim, disclaim
+from reconciler.providers.machine_of_node import machine_of
 from tests.cluster.objects import CAPI, Object, obj, owner, scalable, world_of
 from tests.providers.machines_in_memory import GENERAL, MachinesInMemory
 

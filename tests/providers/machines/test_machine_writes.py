@@ -10,8 +10,9 @@ from reconciler.cluster.target import FieldOwner, OwnerEvidence
 from reconciler.kube.connection.api import ApiError, UnreachableError
 from reconciler.kube.leading.lease import NotLeaderError
 from reconciler.providers.contract import WriteCode
+from reconciler.providers.field_claims import claim, disclaim
 from reconciler.providers.marks import DeleteMark
-from reconciler.providers.ownership_guard import claim, disclaim, held_by_others, moved
+from reconciler.providers.ownership_guard import held_by_others, moved
 from tests.providers.machines_in_memory import APPLIED, GENERAL, MachinesInMemory, entry
 
 POLICY, REASON = "reconciler.dev/policy", "reconciler.dev/reason"

@@ -5,7 +5,9 @@ import pytest
 
 from reconciler.kube.connection.api import ApiError, UnreachableError
 from reconciler.providers.contract import WriteCode
-from reconciler.providers.machines.targets import MachineReading, MachineTargets, RecentMachines
+from reconciler.providers.machines.dialect import MachineReading
+from reconciler.providers.machines.recent_machines import RecentMachines
+from reconciler.providers.machines.targets import MachineTargets
 from tests.providers.machines_in_memory import GENERAL, MachinesInMemory
 
 
@@ -76,8 +78,8 @@ def test_what_cannot_be_listed_is_read_by_name(error: Exception) -> None:
 def test_a_no_of_the_list_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """The machine bore somebody's mark when the list was read, and does not any more; and the other way round it may begin, since
     it is judged again before it goes."""
-    monkeypatch.setattr("reconciler.providers.machines.targets.RECENT_SECONDS", 3600)
-    monkeypatch.setattr("reconciler.providers.machines.targets.RECENT_SECONDS", 3600)
+    monkeypatch.setattr("reconciler.providers.machines.shared_readings.RECENT_SECONDS", 3600)
+    monkeypatch.setattr("reconciler.providers.machines.shared_readings.RECENT_SECONDS", 3600)
     machines = Asked().machines
     machines.change("m50", mark="theirs")
     provider = machines.provider()

@@ -399,7 +399,7 @@ def test_the_target_may_forbid_to_begin(machines: MachinesInMemory) -> None:
 
 def test_a_no_is_by_what_is_there_now(machines: MachinesInMemory, monkeypatch: pytest.MonkeyPatch) -> None:
     """The first look may be half a second old: what it is against is looked at again, and what it is for is not."""
-    monkeypatch.setattr("reconciler.providers.machines.targets.RECENT_SECONDS", 3600)
+    monkeypatch.setattr("reconciler.providers.machines.shared_readings.RECENT_SECONDS", 3600)
     provider = machines.provider()
     assert provider.may_begin(GENERAL, "m1", "n1", machines.bound()).done
     machines.replicas = 6

@@ -8,7 +8,8 @@ import pytest
 
 from reconciler.cluster.target import TargetRef
 from reconciler.kube.connection.api import ApiError
-from reconciler.providers.machines.targets import Reading, SharedReadings
+from reconciler.providers.machines.dialect import Reading
+from reconciler.providers.machines.shared_readings import SharedReadings
 from tests.providers.machines_in_memory import GENERAL, MachinesInMemory
 
 

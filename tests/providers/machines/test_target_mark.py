@@ -7,7 +7,7 @@ import pytest
 from reconciler.cluster.target import OwnerEvidence
 from reconciler.kube.connection.api import ApiError, Cause, UnreachableError
 from reconciler.providers.contract import RemovalState, WriteCode
-from reconciler.providers.marks import TargetMark, marked_by_targets
+from reconciler.providers.target_mark import TargetMark, marked_by_targets
 from tests.builders import ClusterBuilder
 from tests.providers.machines_in_memory import APPLIED, GENERAL, MachinesInMemory
 

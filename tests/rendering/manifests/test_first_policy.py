@@ -8,7 +8,8 @@ from click.testing import CliRunner
 from reconciler.cli.commands.init import command as init
 from reconciler.cli.commands.validate import command as validate
 from reconciler.cluster.snapshots.snapshot import read_snapshot
-from reconciler.policy.tree import PolicyTree, read_tree
+from reconciler.policy.policy_tree import PolicyTree
+from reconciler.policy.tree import read_tree
 from reconciler.rendering.manifests.first_policy import first_policy
 from tests.cluster.objects import MAX, MIN, Object, files_of, scalable, world_of
 

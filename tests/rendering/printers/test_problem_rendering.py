@@ -7,9 +7,9 @@ from typing import Any
 import jsonschema
 import pytest
 
-from reconciler.policy.problems.findings import Problem, Severity
-from reconciler.policy.tree import PolicyTree
-from reconciler.policy.yaml_nodes import Place
+from reconciler.policy.place import Place
+from reconciler.policy.policy_tree import PolicyTree
+from reconciler.policy.problems.problem import Problem, Severity
 from reconciler.rendering.documents.problems import problem_report
 from reconciler.rendering.printers.annotations import render_github
 from reconciler.rendering.printers.json_text import json_text

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from reconciler.control.turn.loop import Moved, Stands, revalidate
+from reconciler.control.turn.revalidation import Moved, Stands, revalidate
 from reconciler.decisions.decide import decide
 from reconciler.decisions.memory import Memory
 from reconciler.plan.plan import ActionKind, Bound

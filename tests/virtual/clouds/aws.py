@@ -7,7 +7,8 @@ from typing import Any
 
 from reconciler.platforms.aws.kinds import AUTO_SCALING_GROUP
 from reconciler.platforms.aws.writing.accounts import Accounts
-from reconciler.platforms.aws.writing.calls import Answer, AwsError, Metered
+from reconciler.platforms.aws.writing.call_rate import Metered
+from reconciler.platforms.aws.writing.calls import Answer, AwsError
 from reconciler.platforms.aws.writing.polling import AwsPoll
 from reconciler.platforms.aws.writing.provider import AwsProvider
 from tests.aws.documents import REGION

@@ -8,7 +8,7 @@ from typing import Any
 from reconciler.platforms.crusoe.kinds import NODE_POOL
 from reconciler.platforms.crusoe.writing.account import Account
 from reconciler.platforms.crusoe.writing.calls import CrusoeError
-from reconciler.platforms.crusoe.writing.client import Credentials
+from reconciler.platforms.crusoe.writing.credentials import Credentials
 from reconciler.platforms.crusoe.writing.polling import CrusoePoll
 from reconciler.platforms.crusoe.writing.provider import CrusoeProvider
 from tests.crusoe.documents import CLUSTER, LOCATION, PROJECT

@@ -8,10 +8,11 @@ import msgspec
 from reconciler.kube.connection.api import ContentType
 from reconciler.kube.watching.collection import Served
 from reconciler.platforms.clusterapi.kinds import MACHINE_DEPLOYMENT
-from reconciler.platforms.clusterapi.writing.provider import ClusterApiProvider, ClusterApiVersion
+from reconciler.platforms.clusterapi.writing.api_version import ClusterApiVersion
+from reconciler.platforms.clusterapi.writing.provider import ClusterApiProvider
 from reconciler.platforms.openshift.kinds import MACHINE_SET
 from reconciler.platforms.openshift.writing.dialect import MachineApiDialect
-from reconciler.providers.machines.marks import PlatformHearing
+from reconciler.providers.machines.platform_hearing import PlatformHearing
 from reconciler.providers.machines.provider import MachineProvider
 from reconciler.providers.machines.targets import MachineTargets
 from reconciler.values.instant import instant_text

@@ -2,11 +2,12 @@
 
 import msgspec
 
-from reconciler.platforms.aws.facts.instance_types import KnownType, allowed_types, known_types
+from reconciler.platforms.aws.facts.instance_types import KnownType, known_types
+from reconciler.platforms.aws.facts.type_requirements import allowed_types
 from reconciler.platforms.aws.facts.user_data import max_pods
 from reconciler.platforms.aws.facts.view import AwsView
-from reconciler.platforms.aws.facts.wire import (
-    AutoScalingGroup,
+from reconciler.platforms.aws.facts.wire import AutoScalingGroup
+from reconciler.platforms.aws.facts.wire_launch import (
     BlockDevice,
     InstanceRequirements,
     LaunchTemplateData,

@@ -1,6 +1,6 @@
 """Auto Scaling groups as targets, with the tags that Cluster Autoscaler's AWS provider reads."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 
 import msgspec
 
@@ -9,10 +9,12 @@ from reconciler.cluster.targets.owner_evidence import HOLD
 from reconciler.cluster.targets.size_annotations import near_misses, read_options
 from reconciler.cluster.values.selection import label_pairs
 from reconciler.platforms.aws.facts import wire
-from reconciler.platforms.aws.facts.activities import Notice, last_change, launch_failure
+from reconciler.platforms.aws.facts.activities import last_change, launch_failure
 from reconciler.platforms.aws.facts.choices import Choices, choices
 from reconciler.platforms.aws.facts.instance_types import PRICED_REGION, TABLE_DATE
 from reconciler.platforms.aws.facts.launched_from import outdated
+from reconciler.platforms.aws.facts.named_clusters import clusters
+from reconciler.platforms.aws.facts.notices import Notice
 from reconciler.platforms.aws.facts.ownership import cautions, foreign_protection, unseen, writers
 from reconciler.platforms.aws.facts.reservations import NOTHING_RESERVED, ReservedCapacity
 from reconciler.platforms.aws.facts.template import LABEL, RESOURCE, TAINT, TEMPLATE, template
@@ -20,34 +22,6 @@ from reconciler.platforms.aws.facts.units import units_of
 from reconciler.platforms.aws.facts.view import AwsView, region_of
 from reconciler.platforms.aws.facts.zonal_shifts import shift_cautions, zone_shifts
 from reconciler.platforms.aws.kinds import AUTO_SCALING_GROUP
-
-# The clusters that the tags of an Auto Scaling group name. Its instances join these clusters.
-#
-# SOURCE: Amazon EKS tags its own groups with `eks:cluster-name` (and `aws:eks:cluster-name`), eksctl with
-# `alpha.eksctl.io/cluster-name`, kOps with `KubernetesCluster`. The cloud provider of Kubernetes reads
-# `kubernetes.io/cluster/NAME`, and the Cluster Autoscaler's auto-discovery reads `k8s.io/cluster-autoscaler/NAME`.
-
-_NAMED_BY_VALUE = ("eks:cluster-name", "aws:eks:cluster-name", "alpha.eksctl.io/cluster-name", "KubernetesCluster")
-_NAMED_BY_KEY = ("kubernetes.io/cluster/", "k8s.io/cluster-autoscaler/")
-_SWITCHES = ("enabled", "disabled")
-"""Words that follow the Cluster Autoscaler's prefix but do not name a cluster."""
-
-
-def clusters(tags: Iterable[tuple[str, str]]) -> tuple[str, ...]:
-    """Sorted names, each once; empty if no tag names a cluster. Tags of one group may name several (`shared`)."""
-    return tuple(sorted(set(_named(tags)) - {""}))
-
-
-def _named(tags: Iterable[tuple[str, str]]) -> Iterator[str]:
-    for key, value in tags:
-        if key in _NAMED_BY_VALUE:
-            yield value
-        for prefix in _NAMED_BY_KEY:
-            name = key.removeprefix(prefix) if key.startswith(prefix) else ""
-            # `node-template/label/...` has the same prefix. Names of clusters have no slash.
-            if "/" not in name and name not in _SWITCHES:
-                yield name
-
 
 _OPTION = TEMPLATE + "autoscaling-options/"
 _MARKS = "reconciler.dev/"

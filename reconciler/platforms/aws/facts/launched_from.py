@@ -1,7 +1,8 @@
 """Whether an instance was made from the template that its group uses now."""
 
 from reconciler.platforms.aws.facts.view import AwsView, specifications
-from reconciler.platforms.aws.facts.wire import AutoScalingGroup, Instance, LaunchTemplateSpecification
+from reconciler.platforms.aws.facts.wire import AutoScalingGroup, Instance
+from reconciler.platforms.aws.facts.wire_launch import LaunchTemplateSpecification
 from reconciler.values.whole_number import whole_number
 
 

@@ -4,10 +4,11 @@ import re
 from collections.abc import Iterator, Mapping
 
 from reconciler.cluster.target import Caution, OtherWriter
-from reconciler.platforms.aws.facts.activities import going
+from reconciler.platforms.aws.facts.notices import going
 from reconciler.platforms.aws.facts.units import IN_SERVICE, NOT_COUNTED, Units
 from reconciler.platforms.aws.facts.view import SIZERS, AwsView, region_of
-from reconciler.platforms.aws.facts.wire import AutoScalingGroup, ScalingPolicy
+from reconciler.platforms.aws.facts.wire import AutoScalingGroup
+from reconciler.platforms.aws.facts.wire_beside import ScalingPolicy
 from reconciler.values.whole_number import whole_number
 
 _FORECAST_ONLY = "ForecastOnly"

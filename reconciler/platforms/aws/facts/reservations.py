@@ -16,7 +16,8 @@ from reconciler.cluster.values.instant import unix_seconds_or_zero
 from reconciler.platforms.aws.facts.choices import choices
 from reconciler.platforms.aws.facts.units import NOT_COUNTED, units_of
 from reconciler.platforms.aws.facts.view import AwsView, region_of
-from reconciler.platforms.aws.facts.wire import AutoScalingGroup, CapacityReservation, LaunchTemplateData
+from reconciler.platforms.aws.facts.wire import AutoScalingGroup
+from reconciler.platforms.aws.facts.wire_launch import CapacityReservation, LaunchTemplateData
 from reconciler.values.instant import instant_text
 
 RESERVATION = "CapacityReservation"

@@ -14,7 +14,8 @@ from reconciler.platforms.aws.facts.choices import Choices
 from reconciler.platforms.aws.facts.node_sizing import DEFAULT_DISK_GIB, allocatable
 from reconciler.platforms.aws.facts.node_sizing import capacity as machine_capacity
 from reconciler.platforms.aws.facts.view import region_of
-from reconciler.platforms.aws.facts.wire import AutoScalingGroup, ManagedNodeGroup
+from reconciler.platforms.aws.facts.wire import AutoScalingGroup
+from reconciler.platforms.aws.facts.wire_beside import ManagedNodeGroup
 from reconciler.values.name_syntax import label_value_fault, qualified_name_fault
 
 TEMPLATE = "k8s.io/cluster-autoscaler/node-template/"

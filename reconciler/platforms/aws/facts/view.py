@@ -4,21 +4,23 @@ from collections.abc import Mapping
 
 import msgspec
 
-from reconciler.platforms.aws.facts.activities import Notice
 from reconciler.platforms.aws.facts.instance_types import KnownType, known_types
-from reconciler.platforms.aws.facts.wire import (
-    AutoScalingGroup,
-    CapacityReservation,
+from reconciler.platforms.aws.facts.notices import Notice
+from reconciler.platforms.aws.facts.wire import AutoScalingGroup
+from reconciler.platforms.aws.facts.wire_beside import (
     InstanceRefresh,
+    ManagedNodeGroup,
+    ScalingActivity,
+    ScalingPolicy,
+    ScheduledAction,
+)
+from reconciler.platforms.aws.facts.wire_launch import (
+    CapacityReservation,
     LaunchConfiguration,
     LaunchTemplateData,
     LaunchTemplateSpecification,
     LaunchTemplateVersion,
-    ManagedNodeGroup,
     ManagedResource,
-    ScalingActivity,
-    ScalingPolicy,
-    ScheduledAction,
 )
 
 SIZERS = ("InstanceRefresh", "ScalingPolicy", "ScheduledAction")

@@ -13,7 +13,8 @@ import msgspec
 from reconciler.cluster.target import Caution, ZoneShift
 from reconciler.cluster.values.instant import unix_seconds_or_zero
 from reconciler.platforms.aws.facts.view import AwsView, region_of
-from reconciler.platforms.aws.facts.wire import AutoScalingGroup, ManagedResource
+from reconciler.platforms.aws.facts.wire import AutoScalingGroup
+from reconciler.platforms.aws.facts.wire_launch import ManagedResource
 
 MANAGED_RESOURCE = "ManagedResource"
 _CLUSTER = ":cluster/"

@@ -5,7 +5,8 @@ import time
 from collections.abc import Callable, Iterable
 from functools import cache
 
-from reconciler.platforms.aws.writing.calls import Aws, Bucket, Metered
+from reconciler.platforms.aws.writing.call_rate import Bucket, Metered
+from reconciler.platforms.aws.writing.calls import Aws
 from reconciler.platforms.aws.writing.client import BotoAws
 from reconciler.platforms.aws.writing.sharing import SharedReads
 

@@ -1,20 +1,18 @@
 """One group at this moment: every write is judged on it."""
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
 
 from reconciler.cluster.target import TargetFacts, TargetRef
-from reconciler.platforms.aws.facts import group
-from reconciler.platforms.aws.facts import wire as beside
+from reconciler.platforms.aws.facts import group, wire_beside
 from reconciler.platforms.aws.facts.units import NOT_COUNTED
 from reconciler.platforms.aws.facts.view import AwsView
 from reconciler.platforms.aws.facts.wire import AutoScalingGroup, Instance
 from reconciler.platforms.aws.writing.beside_groups import BesideGroups
-from reconciler.platforms.aws.writing.calls import AUTO_SCALING, EKS, Aws, AwsError, unread
-from reconciler.providers.contract import WriteCode, WriteResult
+from reconciler.platforms.aws.writing.calls import AUTO_SCALING, EKS, Aws, AwsError
 from reconciler.values.decoding import decode
 
 _CLUSTER_TAG, _NODE_GROUP_TAG = "eks:cluster-name", "eks:nodegroup-name"
@@ -50,22 +48,12 @@ def read(aws: Aws, target: TargetRef, around: BesideGroups | None = None) -> Rea
     others = around.of(aws, target.name)
     refreshes = aws.call(AUTO_SCALING, "DescribeInstanceRefreshes", **name, MaxRecords=1).body.get("InstanceRefreshes") or ()
     view = AwsView(
-        policies={target.name: tuple(converted(one, beside.ScalingPolicy) for one in others.policies)},
-        schedules={target.name: tuple(converted(one, beside.ScheduledAction) for one in others.schedules)},
-        refreshes={target.name: tuple(converted(one, beside.InstanceRefresh) for one in refreshes)},
+        policies={target.name: tuple(converted(one, wire_beside.ScalingPolicy) for one in others.policies)},
+        schedules={target.name: tuple(converted(one, wire_beside.ScheduledAction) for one in others.schedules)},
+        refreshes={target.name: tuple(converted(one, wire_beside.InstanceRefresh) for one in refreshes)},
         managed=_managed(aws, item),
     )
     return Reading(item, group.facts(item, view), date_seconds)
-
-
-def read_or_why(read: Callable[[TargetRef], Reading | None], target: TargetRef) -> Reading | WriteResult:
-    """The group as `read` finds it, or why no write to it can be judged."""
-    try:
-        return read(target) or WriteResult(code=WriteCode.NOT_FOUND, message=f"{target} does not exist")
-    except AwsError as error:
-        return unread(error, str(target))
-    except msgspec.ValidationError as error:
-        return WriteResult(code=WriteCode.REFUSED, message=f"{target} cannot be understood: {error}")
 
 
 def read_alone(aws: Aws, target: TargetRef, around: BesideGroups) -> Reading | None:
@@ -98,9 +86,9 @@ def group_members(aws: Aws, target: TargetRef, provider_ids: Iterable[str], arou
     return tuple(sorted(name for name, group_name in groups.items() if group_name == target.name))
 
 
-def _managed(aws: Aws, item: AutoScalingGroup) -> dict[str, beside.ManagedNodeGroup]:
+def _managed(aws: Aws, item: AutoScalingGroup) -> dict[str, wire_beside.ManagedNodeGroup]:
     asked = node_group(aws, {tag.key: tag.value for tag in item.tags or ()})
-    return {item.auto_scaling_group_name: converted(asked, beside.ManagedNodeGroup)} if asked is not None else {}
+    return {item.auto_scaling_group_name: converted(asked, wire_beside.ManagedNodeGroup)} if asked is not None else {}
 
 
 def node_group(aws: Aws, tags: dict[str, str]) -> dict[str, Any] | None:

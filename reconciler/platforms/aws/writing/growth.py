@@ -4,8 +4,9 @@ import hashlib
 from collections import Counter
 
 from reconciler.platforms.aws.facts.activities import FailureKind, failure_kind
-from reconciler.platforms.aws.writing.calls import AUTO_SCALING, Aws, AwsError, failed
+from reconciler.platforms.aws.writing.calls import AUTO_SCALING, Aws, AwsError
 from reconciler.platforms.aws.writing.fresh import Reading
+from reconciler.platforms.aws.writing.write_answer import failed
 from reconciler.providers.contract import WriteCode, WriteResult
 
 LAUNCH_TAG, SYNCHRONOUS = "reconciler.dev/launch", "Synchronous"

@@ -18,11 +18,14 @@ from reconciler.platforms.aws.facts.ownership import WRITTEN
 from reconciler.platforms.aws.kinds import READ_LAG_SECONDS
 from reconciler.platforms.aws.writing.accounts import Accounts
 from reconciler.platforms.aws.writing.beside_groups import BesideGroups
-from reconciler.platforms.aws.writing.calls import Answer, Aws, AwsError, failed, unread
-from reconciler.platforms.aws.writing.fresh import Reading, group_members, read, read_alone, read_or_why
+from reconciler.platforms.aws.writing.calls import Answer, Aws, AwsError
+from reconciler.platforms.aws.writing.cancellation import Cancellations, may_unshield, shielded_since
+from reconciler.platforms.aws.writing.fresh import Reading, group_members, read, read_alone
 from reconciler.platforms.aws.writing.growth import launch, launches_at_once, set_desired
 from reconciler.platforms.aws.writing.marks import delete_tags, ours, set_tags, written
-from reconciler.platforms.aws.writing.removal import Cancellations, Removals, may_unshield, shielded_since
+from reconciler.platforms.aws.writing.removal import Removals
+from reconciler.platforms.aws.writing.write_answer import ERRORS, failed, unread
+from reconciler.providers.cloud_writes import CloudWrites
 from reconciler.providers.contract import LeavingMachine, TargetRemoval, WriteCode, WriteResult
 from reconciler.providers.ownership_guard import objection, of_another_cluster
 
@@ -65,6 +68,7 @@ class AwsProvider:
         self._accounts = accounts
         self._role_of = role_of
         self._guard = guard
+        self._writes = CloudWrites(self._read, ERRORS)
         self._removals = Removals(self._aws, self._read, foreign=self._foreign)
         self._next_look: dict[TargetRef, int] = {}
         self._finished: dict[TargetRef, int] = {}
@@ -221,21 +225,18 @@ class AwsProvider:
 
     def _judged(self, target: TargetRef, write: Callable[[Aws, Reading], WriteResult]) -> WriteResult:
         aws = self._aws(target)
-        reading = read_or_why(self._read, target)
-        if isinstance(reading, WriteResult):
-            return reading
-        if (foreign := self._foreign(reading.facts)) is not None:
-            return foreign
-        try:
-            cancellations = Cancellations(aws)
+
+        def judged(reading: Reading) -> WriteResult:
             if may_unshield(reading.facts, reading.date_seconds) and self._marked(reading.facts):
-                cancellations.recover(reading)
+                Cancellations(aws).recover(reading)
                 reading = self._read(target) or reading
             return write(aws, reading)
-        except AwsError as error:
-            return failed(error, str(target))
-        finally:
-            self._accounts.wrote(target.region, target.name, others=bool(reading.facts.writers), loop=self._loop)
+
+        def tried(reading: Reading) -> None:
+            if self._foreign(reading.facts) is None:
+                self._accounts.wrote(target.region, target.name, others=bool(reading.facts.writers), loop=self._loop)
+
+        return self._writes.judged(target, lambda reading: self._foreign(reading.facts) or judged(reading), tried)
 
     def _sign(self, aws: Aws, reading: Reading, desired: int, annotations: Mapping[str, str]) -> bool:
         """Record what is about to be written, by which policy and why, before the write. If the process ends in between, the mark

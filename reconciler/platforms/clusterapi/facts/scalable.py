@@ -13,7 +13,8 @@ from reconciler.cluster.values.resources import PODS
 from reconciler.cluster.values.selection import label_pairs
 from reconciler.platforms.clusterapi.facts import wire
 from reconciler.platforms.clusterapi.facts.parents import writers
-from reconciler.platforms.clusterapi.facts.view import ClusterApiView, offered
+from reconciler.platforms.clusterapi.facts.template_offer import offered
+from reconciler.platforms.clusterapi.facts.view import ClusterApiView
 from reconciler.platforms.clusterapi.kinds import MACHINE_POOL
 
 _OPTION_PREFIX = "autoscaling-options-"

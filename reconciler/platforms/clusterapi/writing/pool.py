@@ -9,7 +9,8 @@ from reconciler.kube.connection.api import ApiError, UnreachableError
 from reconciler.plan.plan import Bound
 from reconciler.providers.answer import failed, unread
 from reconciler.providers.contract import RemovalState, TargetRemoval, WriteCode, WriteResult
-from reconciler.providers.machines.targets import MachineTargets, Reading
+from reconciler.providers.machines.dialect import Reading
+from reconciler.providers.machines.targets import MachineTargets
 from reconciler.providers.ownership_guard import not_ours, objection
 from reconciler.values.decoding import decoder
 
@@ -67,7 +68,7 @@ class BlindRemovals:
             reading = self._targets.read(target)
         except (ApiError, UnreachableError) as error:
             result = unread(error, str(target))
-            return TargetRemoval(state=RemovalState.DRAINING, code=result.code, message=result.message)
+            return TargetRemoval.waiting(result)
         if lowered is not None:
             return self._lowered(reading, node, lowered)
         replicas = reading.facts.replicas or 0
@@ -81,13 +82,13 @@ class BlindRemovals:
             except (ApiError, UnreachableError) as error:
                 wrong = failed(error, str(target))
                 if wrong.code in (WriteCode.STALE, WriteCode.UNAVAILABLE):
-                    return TargetRemoval(state=RemovalState.DRAINING, code=wrong.code, message=wrong.message)
+                    return TargetRemoval.waiting(wrong)
             else:
                 self._begun[node] = applied.generation
                 return TargetRemoval(state=RemovalState.FINISHED, replicas=replicas - 1, generation=applied.generation)
         # An unknown outcome ends here too: another attempt might lower twice.
         del self._begun[node]
-        return TargetRemoval(state=RemovalState.FAILED, code=wrong.code, message=wrong.message)
+        return TargetRemoval.failed(wrong)
 
     def _lowered(self, reading: Reading, node: str, generation: int) -> TargetRemoval:
         """Finished, unless the pool has shrunk to its desired size and still has the node: then the node is uncordoned."""

@@ -9,7 +9,8 @@ import msgspec
 
 from reconciler.platforms.crusoe.kinds import READ_LAG_SECONDS
 from reconciler.platforms.crusoe.writing.calls import Crusoe, CrusoeError, Object, listed, paged
-from reconciler.platforms.crusoe.writing.client import Credentials, HttpCrusoe
+from reconciler.platforms.crusoe.writing.client import HttpCrusoe
+from reconciler.platforms.crusoe.writing.credentials import Credentials
 from reconciler.providers.shared_answers import SharedAnswers
 
 COUNTS_SECONDS = 8.0

@@ -3,16 +3,14 @@
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from reconciler.platforms.crusoe.facts.failures import failure_kind
-from reconciler.providers.contract import WriteCode, WriteResult
-
 Object = dict[str, Any]
 _PAGE = "100"
+NO_NOTE = "NoNote"
 
 
 class CrusoeError(Exception):
     """A call that was refused or never answered. `sent`: Crusoe may have done it nevertheless. `status` is the HTTP status (0: no
-    answer). `code` is the platform's own, or `Unreachable` and `NoCredentials`."""
+    answer). `code` is the platform's own, or `Unreachable`, `NoCredentials` and `NoNote`."""
 
     def __init__(self, code: str, message: str, *, status: int = 0, sent: bool = False, retry_after_seconds: float = 0) -> None:
         super().__init__(f"{code}: {message}")
@@ -58,32 +56,3 @@ def paged(crusoe: Crusoe, path: str, query: Mapping[str, str] | None = None) -> 
 def listed(crusoe: Crusoe, path: str, query: Mapping[str, str] | None = None) -> list[Object]:
     """The items of a list without pages. Raises `CrusoeError`."""
     return crusoe.call("GET", path, query).get("items") or []
-
-
-# What Crusoe's answer to one write means for the caller.
-
-
-def failed(error: CrusoeError, what: str) -> WriteResult:
-    """The result of a write that was refused or never answered."""
-    message = f"{what}: {error.message or error.code}"
-    if error.sent:
-        return WriteResult(code=WriteCode.UNKNOWN, message=message)
-    if error.throttled or error.code in ("Unreachable", "NoCredentials") or error.status == 401:
-        return WriteResult(code=WriteCode.UNAVAILABLE, message=message)
-    if error.status == 403:
-        return WriteResult(code=WriteCode.DENIED, message=f"{message} (`reconciler doctor` lists the missing rights)")
-    if error.status == 404:
-        return WriteResult(code=WriteCode.NOT_FOUND, message=message)
-    kind = failure_kind(error.message)
-    if kind == "Configuration":
-        return WriteResult(code=WriteCode.REFUSED, message=message)
-    # A quota is a bound that the platform sets. Stock is what it happens to have.
-    code = WriteCode.REFUSED if kind == "Quota" else WriteCode.FAILED
-    return WriteResult(code=code, message=f"{what}: {kind}: {error.message}")
-
-
-def unread(error: CrusoeError, what: str) -> WriteResult:
-    """The result of a write that was not tried, because the state to judge it by could not be read."""
-    if error.status in (403, 404):
-        return failed(error, what)
-    return WriteResult(code=WriteCode.UNAVAILABLE, message=f"{what} could not be read: {error}")

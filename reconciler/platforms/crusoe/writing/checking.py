@@ -6,10 +6,10 @@ from reconciler.platforms.crusoe.facts.view import KEEPS, TRIMS
 from reconciler.platforms.crusoe.kinds import NODE_POOL
 from reconciler.platforms.crusoe.writing.account import Account
 from reconciler.platforms.crusoe.writing.calls import CrusoeError
-from reconciler.platforms.crusoe.writing.client import LOWERING, ORGANIZATION
+from reconciler.platforms.crusoe.writing.credentials import LOWERING, ORGANIZATION
 from reconciler.platforms.crusoe.writing.polling import named
 from reconciler.policy.documents import PolicySet
-from reconciler.providers.live_platforms import Check, State
+from reconciler.providers.findings import Check, State
 
 _CODE = "Crusoe"
 

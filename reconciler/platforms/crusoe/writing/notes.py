@@ -10,7 +10,7 @@ from typing import Protocol
 import msgspec
 
 from reconciler.kube.leading.lease import NotLeaderError
-from reconciler.providers.contract import WriteCode, WriteResult
+from reconciler.platforms.crusoe.writing.calls import NO_NOTE, CrusoeError
 from reconciler.values.decoding import decode
 
 PART = "crusoe"
@@ -45,12 +45,11 @@ class Noted(msgspec.Struct, frozen=True, kw_only=True):
     passed_over: dict[str, str] = {}
 
 
-class UnnotedError(Exception):
+class UnnotedError(CrusoeError):
     """Notes cannot be read or written now, so nothing that needs them may be done."""
 
-    def result(self) -> WriteResult:
-        """The result for the caller of a write."""
-        return WriteResult(code=WriteCode.UNAVAILABLE, message=f"the note that must come first cannot be saved: {self}")
+    def __init__(self, why: str) -> None:
+        super().__init__(NO_NOTE, f"the note that must come first cannot be saved: {why}")
 
 
 class InMemoryKeeper:

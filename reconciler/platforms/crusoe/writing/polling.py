@@ -5,19 +5,16 @@ import time
 from collections.abc import Callable, Mapping
 
 from reconciler.cluster.snapshots.document import Document
-from reconciler.cluster.targets.machine_rows import normalized_provider_id
 from reconciler.cluster.unread import Unread
-from reconciler.kube.watching.polled_source import GARBAGE, AskingThread
-from reconciler.kube.watching.reflector import StreamState, polled_state
-from reconciler.platforms.crusoe.facts.pool import PROVIDER_ID
+from reconciler.kube.watching.asking_thread import AskingThread
+from reconciler.kube.watching.polled_source import GARBAGE
+from reconciler.kube.watching.stream_state import StreamState, polled_state
 from reconciler.platforms.crusoe.kinds import NODE_POOL
 from reconciler.platforms.crusoe.writing.account import Account
 from reconciler.platforms.crusoe.writing.asking import Known
 from reconciler.platforms.crusoe.writing.calls import CrusoeError
-from reconciler.platforms.crusoe.writing.notes import InMemoryKeeper, Keeper, Notes, UnnotedError
+from reconciler.platforms.crusoe.writing.notes import Keeper, Notes
 from reconciler.policy.documents import PolicySet
-from reconciler.providers.answer import CloudAnswer, CloudError, CloudQuestion
-from reconciler.values.decoding import convert
 
 MOVING_SECONDS, RESTING_SECONDS = 10.0, 30.0
 _PROVIDER = "crusoe"
@@ -75,7 +72,7 @@ class CrusoePoll:
             return changed
         try:
             news, failure = self._known.ask(self._monotonic()), ""
-        except (CrusoeError, UnnotedError) as error:
+        except CrusoeError as error:
             news, failure = False, str(error)
         except GARBAGE as error:
             news, failure = False, f"an answer cannot be read: {type(error).__name__}: {error}"
@@ -117,37 +114,3 @@ class CrusoePoll:
 
     def _pause_seconds(self) -> float:
         return MOVING_SECONDS if self._known.heard is None or self._known.moving() else RESTING_SECONDS
-
-
-# Node pools for one decision, read once: if policies name any, or if they belong to the cluster.
-#
-# The process's credentials name one Crusoe cluster. If no policy requests its pools, they count only if one of their machines is
-# a node here. A person with two clusters may look at one with the credentials of the other.
-
-_WHOSE = "node pools of Crusoe (those of this cluster's nodes)"
-
-
-def ask_once(account: Account, question: CloudQuestion) -> CloudAnswer:
-    """Pools that no policy asks for are left out and reported if they cannot be read. Raises `CloudError` for the others."""
-    asked = any(named(policy) for policy in question.policies)
-    if not asked and not question.own:
-        return CloudAnswer()
-    known = Known(account, Notes(InMemoryKeeper()))
-    try:
-        known.ask(0)
-    except CrusoeError as error:
-        if asked:
-            raise CloudError(f"node pools of Crusoe: {error}") from None
-        return CloudAnswer(unread=(f"{_WHOSE}: {error}",))
-    pools = known.items()[NODE_POOL]
-    if not asked and not _here(pools, question.provider_ids):
-        problem = f"{_WHOSE}: left out, because no machine of the {len(pools)} that these credentials show is a node here"
-        return CloudAnswer(unread=(problem,) if pools else ())
-    return CloudAnswer(documents=known.documents(), unread=known.problems)
-
-
-def _here(pools: list[dict[str, object]], provider_ids: tuple[str, ...]) -> bool:
-    """Whether a machine of one of the pools is a node of the cluster."""
-    nodes = {normalized_provider_id(one).lower() for one in provider_ids if one.startswith(PROVIDER_ID)}
-    machines = (name for pool in pools for name in convert(pool.get("instance_ids") or [], list[str]))
-    return any(name.lower() in nodes for name in machines)

@@ -11,10 +11,12 @@ from reconciler.cluster.target import TargetRef
 from reconciler.plan.plan import Bound
 from reconciler.platforms.crusoe.facts.failures import failure_kind, plain
 from reconciler.platforms.crusoe.writing.account import Account
-from reconciler.platforms.crusoe.writing.calls import CrusoeError, failed
+from reconciler.platforms.crusoe.writing.calls import CrusoeError
+from reconciler.platforms.crusoe.writing.cancellation import Cancellations
 from reconciler.platforms.crusoe.writing.fresh import Reading, read
-from reconciler.platforms.crusoe.writing.notes import Keeper, Notes, UnnotedError
-from reconciler.platforms.crusoe.writing.removal import Cancellations, Removals
+from reconciler.platforms.crusoe.writing.notes import Keeper, Notes
+from reconciler.platforms.crusoe.writing.removal import Removals
+from reconciler.platforms.crusoe.writing.write_answer import failed
 from reconciler.providers.contract import LeavingMachine, TargetRemoval, WriteCode, WriteResult
 from reconciler.providers.ownership_guard import objection
 
@@ -79,8 +81,6 @@ class CrusoeProvider:
             return self._removals.abandon(target, machine)
         except CrusoeError as error:
             return failed(error, str(target))
-        except UnnotedError as error:
-            return error.result()
 
     def marked_by(self, target: TargetRef, machine: str) -> str:
         """Nobody: machines have no marks of ours."""
@@ -90,17 +90,7 @@ class CrusoeProvider:
         return read(self._account, target, self._notes.read())
 
     def _judged(self, target: TargetRef, write: Callable[[Reading], WriteResult]) -> WriteResult:
-        reading = self._removals.reading(target)
-        if isinstance(reading, WriteResult):
-            return reading
-        try:
-            return write(reading)
-        except CrusoeError as error:
-            return failed(error, str(target))
-        except UnnotedError as error:
-            return error.result()
-        finally:
-            self._account.wrote()
+        return self._removals.writes.judged(target, write, lambda _: self._account.wrote())
 
     def _outcome(self, target: TargetRef, operation: str) -> WriteResult:
         """Success, unless the platform reports a failure at once. The pool is read to follow its machines: a succeeded operation

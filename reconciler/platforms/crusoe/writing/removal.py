@@ -25,87 +25,18 @@ from reconciler.cluster.target import TargetRef
 from reconciler.plan.plan import Bound
 from reconciler.platforms.crusoe.facts.states import STOPPED, bare
 from reconciler.platforms.crusoe.writing.account import IN_PROGRESS, Account
-from reconciler.platforms.crusoe.writing.calls import CrusoeError, failed, unread
+from reconciler.platforms.crusoe.writing.calls import CrusoeError
 from reconciler.platforms.crusoe.writing.fresh import Reading, current
-from reconciler.platforms.crusoe.writing.notes import Intent, Notes, UnnotedError
+from reconciler.platforms.crusoe.writing.notes import Intent, Notes
+from reconciler.platforms.crusoe.writing.write_answer import ERRORS, failed, unread
+from reconciler.providers.cloud_writes import CloudWrites
 from reconciler.providers.contract import LeavingMachine, RemovalState, TargetRemoval, WriteCode, WriteResult
 from reconciler.providers.ownership_guard import not_ours, objection
 from reconciler.values.two_sentences import two_sentences
 
-# Withdrawing requests that never got a machine, without ever ending a machine that runs.
-#
-# Requests without a machine are withdrawn by one write of the count. It is never set below the number of machines that were read
-# for it. For a machine that never became a node, the count is lowered first, and then exactly that machine is deleted, as in a
-# removal. The chosen machines are noted before that: if the deletion never happens, nothing else shows the surplus machine. Then
-# the count is raised again for it (`Removals.abandon`), and the next decision judges it again.
-
-
-class Cancellations:
-    """`read` returns the pool at this moment. All methods raise `CrusoeError`."""
-
-    def __init__(
-        self, account: Account, notes: Notes, read: Callable[[TargetRef], Reading | None], guard: Callable[[], None]
-    ) -> None:
-        self._account = account
-        self._notes = notes
-        self._read = read
-        self._guard = guard
-
-    def cancel(self, reading: Reading, machines: tuple[str, ...], replicas: int) -> WriteResult:
-        """As `ClusterPort.cancel` says."""
-        target, living = reading.facts.ref, sorted(reading.counted.intersection(machines))
-        if replicas == reading.item.count:
-            return self._delete(target, living)
-        beside = reading.counted.difference(machines)
-        if len(beside) > replicas:
-            message = (
-                f"{target} now has {len(beside)} machines apart from those that failed: count {replicas} could end a running one"
-            )
-            return WriteResult(code=WriteCode.STALE, message=message)
-        if living and reading.facts.keeps_nodes:
-            return WriteResult(code=WriteCode.REFUSED, message=f"{target}: {reading.facts.keeps_nodes}")
-        if living:
-            self._notes.put_all(_intents(reading, living, beside, replicas), reading.there)
-        self._guard()
-        self._account.set_count(reading.item.id, reading.item.count, replicas)
-        if not living:
-            return WriteResult()
-        after = self._read(target)
-        lost = sorted(beside - after.there) if after is not None else []
-        if lost and after is not None and len(after.counted) <= after.item.count:
-            sentence = f"{', '.join(lost)} left when the count was lowered for {', '.join(living)}"
-            self._notes.pass_over(reading.item.id, sentence, *living)
-            return WriteResult(code=WriteCode.PASSED_OVER, message=f"{target}: {sentence}")
-        result = self._delete(target, living)
-        if result.done:
-            self._notes.drop(*living)
-        return result
-
-    def _delete(self, target: TargetRef, machines: list[str]) -> WriteResult:
-        for name in machines:
-            self._guard()
-            try:
-                self._account.delete_machine(name)
-            except CrusoeError as error:
-                if error.status != 404:
-                    return failed(error, f"{target}, machine {name}")
-        return WriteResult()
-
-
-def _intents(reading: Reading, living: list[str], beside: frozenset[str], replicas: int) -> dict[str, Intent]:
-    """One intent per machine. Each assumes that the count first falls for the requests without a machine, then by one for it."""
-    pool, others = reading.item.id, tuple(sorted(beside))
-    return {
-        name: Intent(pool=pool, count=replicas + len(living) - number, beside=others, cancelled=True)
-        for number, name in enumerate(living)
-    }
-
-
-_TRANSIENT = (WriteCode.UNAVAILABLE, WriteCode.UNKNOWN)
-
 
 class Removals:
-    """The removals of one policy. `read` returns the pool at this moment. It raises `CrusoeError`, `UnnotedError` and
+    """The removals of one policy. `read` returns the pool at this moment. It raises `CrusoeError` and
     `msgspec.ValidationError`. `guard` raises if this process may not write."""
 
     def __init__(
@@ -115,10 +46,11 @@ class Removals:
         self._notes = notes
         self._read = read
         self._guard = guard
+        self.writes = CloudWrites(lambda target: current(account, read(target)), ERRORS)
 
     def may_begin(self, target: TargetRef, machine: str, bound: Bound) -> WriteResult:
         """Whether the machine may be removed, as far as that is known before its node is empty."""
-        reading = self.reading(target)
+        reading = self.writes.reading(target)
         if isinstance(reading, WriteResult):
             return reading
         wrong = objection(reading.facts, bound)
@@ -138,47 +70,29 @@ class Removals:
                 removals.append(removals[-1])
                 continue
             if removals and removals[-1].state is RemovalState.DRAINING:
-                removals.append(
-                    _waiting(WriteResult(code=WriteCode.UNAVAILABLE, message="waits for the previous removal"), untouched=True)
-                )
+                before = WriteResult(code=WriteCode.UNAVAILABLE, message="waits for the previous removal")
+                removals.append(TargetRemoval.waiting(before, untouched=True))
                 continue
-            reading = self.reading(target)
+            reading = self.writes.reading(target)
             if isinstance(reading, WriteResult):
                 removals.append(_unreadable(reading))
                 continue
             try:
                 removals.append(self._remove(reading, one.machine, floor))
             except CrusoeError as error:
-                removals.append(_waiting(unread(error, str(target))))
-            except UnnotedError as error:
-                removals.append(_waiting(error.result()))
+                removals.append(TargetRemoval.waiting(unread(error, str(target))))
         return tuple(removals)
 
     def abandon(self, target: TargetRef, machine: str) -> WriteResult:
-        """Raise a count again that was lowered for a machine which stays. Raises `CrusoeError` and `UnnotedError`."""
-        reading = self.reading(target)
+        """Raise a count again that was lowered for a machine which stays. Raises `CrusoeError`."""
+        reading = self.writes.reading(target)
         if isinstance(reading, WriteResult):
             return reading
         return WriteResult(message=self._restored(reading, machine))
 
-    def reading(self, target: TargetRef) -> Reading | WriteResult:
-        """The pool at this moment, to judge by, or why it cannot be told."""
-        return self._tried(target, lambda: current(self._account, self._read(target)))
-
     def _after(self, target: TargetRef) -> Reading | WriteResult:
         """What a write has led to, as far as a read shows it yet."""
-        return self._tried(target, lambda: self._read(target))
-
-    def _tried(self, target: TargetRef, read: Callable[[], Reading | None]) -> Reading | WriteResult:
-        try:
-            reading = read()
-        except CrusoeError as error:
-            return unread(error, str(target))
-        except UnnotedError as error:
-            return error.result()
-        except msgspec.ValidationError as error:
-            return _refused(f"{target} cannot be understood: {error}")
-        return reading or WriteResult(code=WriteCode.NOT_FOUND, message=f"{target} does not exist")
+        return CloudWrites(self._read, ERRORS).reading(target)
 
     def _remove(self, reading: Reading, machine: str, floor: int) -> TargetRemoval:
         intent = reading.noted.intents.get(machine)
@@ -187,17 +101,17 @@ class Removals:
             return TargetRemoval(state=RemovalState.FINISHED, replicas=reading.item.count)
         if bare(reading.view.state(machine)) in STOPPED:
             self._notes.drop(machine)
-            return _failed(_refused(f"machine {machine} is stopped: it is left to the person who stopped it"))
+            return TargetRemoval.failed(_refused(f"machine {machine} is stopped: it is left to the person who stopped it"))
         lowered = intent is not None and reading.item.count < intent.count
         if reading.item.count - (0 if lowered else 1) < floor:
             restored = self._restored(reading, machine)
             message = f"{reading.facts.ref} has count {reading.item.count} and must keep {floor}{restored and '; '}{restored}"
-            return _failed(_refused(message))
+            return TargetRemoval.failed(_refused(message))
         if (wrong := not_ours(reading.facts)) is not None:
             # A pool is not RUNNING for a moment after its count was written.
-            return _waiting(wrong, untouched=intent is None) if reading.changing else _failed(wrong)
+            return TargetRemoval.waiting(wrong, untouched=intent is None) if reading.changing else TargetRemoval.failed(wrong)
         if reading.facts.keeps_nodes:
-            return _failed(_refused(f"{reading.facts.ref}: {reading.facts.keeps_nodes}"))
+            return TargetRemoval.failed(_refused(f"{reading.facts.ref}: {reading.facts.keeps_nodes}"))
         if lowered or _free_surplus(reading, machine) > 0:
             # If the count is already low without a note of ours, this machine is the surplus one.
             beside = frozenset(intent.beside) if intent is not None else reading.counted - {machine}
@@ -205,7 +119,7 @@ class Removals:
         if intent is not None and reading.item.count > intent.count:
             self._notes.drop(machine)
             message = f"somebody else raised {reading.facts.ref} to {reading.item.count} meanwhile"
-            return _failed(WriteResult(code=WriteCode.STALE, message=message))
+            return TargetRemoval.failed(WriteResult(code=WriteCode.STALE, message=message))
         return self._lower(reading, machine)
 
     def _lower(self, reading: Reading, machine: str) -> TargetRemoval:
@@ -217,16 +131,16 @@ class Removals:
             operation = self._account.set_count(reading.item.id, count, count - 1)
         except CrusoeError as error:
             result = failed(error, str(target))
-            if result.code not in _TRANSIENT:
+            if not result.undecided:
                 self._notes.drop(machine)
-            return _waiting(result) if result.code in _TRANSIENT else _failed(result)
+            return TargetRemoval.waiting(result) if result.undecided else TargetRemoval.failed(result)
         if operation:
             self._notes.put(machine, msgspec.structs.replace(intent, operation=operation))
         after = self._after(target)
         if isinstance(after, WriteResult):
-            return _waiting(after)
+            return TargetRemoval.waiting(after)
         if after.item.count != count - 1:
-            return _waiting(_unseen(f"{target} was lowered to {count - 1} and is at {after.item.count}"))
+            return TargetRemoval.waiting(_unseen(f"{target} was lowered to {count - 1} and is at {after.item.count}"))
         return self._delete(after, machine, frozenset(intent.beside), operation)
 
     def _delete(self, reading: Reading, machine: str, beside: frozenset[str], operation: str) -> TargetRemoval:
@@ -236,22 +150,22 @@ class Removals:
         if _free_surplus(reading, machine) < 1:
             return self._no_surplus(reading, machine, beside)
         if self._under_way(operation):
-            return _waiting(_unseen(f"the operation that lowered {target} is still running"))
+            return TargetRemoval.waiting(_unseen(f"the operation that lowered {target} is still running"))
         self._guard()
         try:
             self._account.delete_machine(machine)
         except CrusoeError as error:
             result = failed(error, f"{target}, machine {machine}")
-            if result.code in _TRANSIENT:
-                return _waiting(result)
+            if result.undecided:
+                return TargetRemoval.waiting(result)
             if result.code != WriteCode.NOT_FOUND:
-                return _failed(
+                return TargetRemoval.failed(
                     msgspec.structs.replace(result, message=two_sentences(result.message, self._restored(reading, machine)))
                 )
         # What was done stays if this fails. The next step reads again.
         after = self._after(target)
         if isinstance(after, WriteResult) or machine in after.there:
-            return _waiting(_unseen(f"machine {machine} was deleted, but no read shows it leaving yet"))
+            return TargetRemoval.waiting(_unseen(f"machine {machine} was deleted, but no read shows it leaving yet"))
         lost = sorted(beside - after.there - after.noted.intents.keys())
         if lost and len(after.counted) < after.item.count:
             self._notes.pass_over(after.item.id, f"{', '.join(lost)} left as well when machine {machine} was deleted", machine)
@@ -265,10 +179,10 @@ class Removals:
         if lost:
             sentence = f"{', '.join(lost)} left when the count was lowered for {machine}"
             self._notes.pass_over(reading.item.id, sentence, machine)
-            return _failed(WriteResult(code=WriteCode.PASSED_OVER, message=f"{reading.facts.ref}: {sentence}"))
+            return TargetRemoval.failed(WriteResult(code=WriteCode.PASSED_OVER, message=f"{reading.facts.ref}: {sentence}"))
         restored = self._restored(reading, machine)
         message = f"another machine of {reading.facts.ref} has stopped, so none is too many{restored and '; '}{restored}"
-        return _failed(WriteResult(code=WriteCode.STALE, message=message))
+        return TargetRemoval.failed(WriteResult(code=WriteCode.STALE, message=message))
 
     def _under_way(self, operation: str) -> bool:
         """Whether the platform may still act on the lower count. An operation that cannot be read any more is over."""
@@ -277,7 +191,7 @@ class Removals:
 
     def _restored(self, reading: Reading, machine: str) -> str:
         """Raise the count again if it was lowered for a machine that stays and nobody wrote since. Returns what was done, or
-        empty. Raises `CrusoeError` and `UnnotedError`."""
+        empty. Raises `CrusoeError`."""
         intent = reading.noted.intents.get(machine)
         if intent is None:
             return ""
@@ -322,12 +236,4 @@ def _unseen(message: str) -> WriteResult:
 
 
 def _unreadable(why: WriteResult) -> TargetRemoval:
-    return _failed(why, reopen=False) if why.code == WriteCode.NOT_FOUND else _waiting(why)
-
-
-def _waiting(why: WriteResult, *, untouched: bool = False) -> TargetRemoval:
-    return TargetRemoval(state=RemovalState.DRAINING, code=why.code, message=why.message, untouched=untouched)
-
-
-def _failed(why: WriteResult, *, reopen: bool = True) -> TargetRemoval:
-    return TargetRemoval(state=RemovalState.FAILED, code=why.code, message=why.message, reopen=reopen)
+    return TargetRemoval.failed(why, reopen=False) if why.code == WriteCode.NOT_FOUND else TargetRemoval.waiting(why)

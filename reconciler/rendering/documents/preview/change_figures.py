@@ -6,7 +6,8 @@ from decimal import Decimal
 
 import msgspec
 
-from reconciler.plan.comparison import Impact, Pair, PlanComparison
+from reconciler.plan.comparison import Pair, PlanComparison
+from reconciler.plan.impact import Impact
 from reconciler.plan.money import money_text
 from reconciler.plan.plan import Cost, GroupLine, withdrawn_requests
 from reconciler.plan.preview import LimitSpent, Preview, WeekCost

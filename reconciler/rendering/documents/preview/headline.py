@@ -9,7 +9,7 @@ from reconciler.plan.comparison import Pair
 from reconciler.plan.plan import GroupLine
 from reconciler.plan.preview import Preview
 from reconciler.plan.reason import Scalar
-from reconciler.policy.loosening import REMOVED
+from reconciler.policy.changes.loosening import REMOVED
 from reconciler.rendering.documents.blocks import (
     PROSE_WIDTH,
     Alarm,

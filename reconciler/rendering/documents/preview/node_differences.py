@@ -2,7 +2,8 @@
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from reconciler.plan.comparison import Impact, Pair
+from reconciler.plan.comparison import Pair
+from reconciler.plan.impact import Impact
 from reconciler.plan.plan import GroupLine, NodeLine
 from reconciler.rendering.documents.blocks import FEWER, MORE, OTHERWISE, Difference, from_to
 from reconciler.rendering.words.fold import Fold

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
-from reconciler.plan.comparison import Impact, Pair, left_over
+from reconciler.plan.comparison import Pair
+from reconciler.plan.impact import Impact, left_over
 from reconciler.plan.plan import PodLine, PodOutcome
 from reconciler.rendering.documents.blocks import FEWER, MORE, OTHERWISE, Difference, Meaning, cut, from_to
 from reconciler.rendering.words.alike import owner_label

@@ -5,8 +5,8 @@ from fractions import Fraction
 
 import msgspec
 
-from reconciler.policy.comparison import PolicyChange
-from reconciler.policy.loosening import Loosened
+from reconciler.policy.changes.comparison import PolicyChange
+from reconciler.policy.changes.loosening import Loosened
 from reconciler.rendering.documents.blocks import FEWER, MORE, OTHERWISE, Difference
 from reconciler.rendering.documents.preview.consequences.looser_values import looser_order, value_family
 from reconciler.rendering.words.fold import NAMES_SHOWN, Fold

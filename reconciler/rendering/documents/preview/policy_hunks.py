@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from reconciler.policy.comparison import PolicyChange
-from reconciler.policy.hunks import Hunk, HunkLine
+from reconciler.policy.changes.comparison import PolicyChange
+from reconciler.policy.changes.hunks import Hunk, HunkLine
 from reconciler.rendering.documents import blocks as tree
 from reconciler.rendering.documents.preview.policy_differences import change_mark, change_sentence, reach_sentence
 from reconciler.rendering.words.fold import Fold

@@ -4,18 +4,18 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
-from reconciler.plan.comparison import Impact
+from reconciler.plan.impact import Impact
 from reconciler.plan.plan import Action, Cost, GroupLine, NodeLine, Plan, PlanProblem, PodLine
 from reconciler.plan.policy_tests import PolicyTestRun
 from reconciler.plan.preview import LimitSpent, Preview, PreviewSide, SnapshotSeen
 from reconciler.plan.reason import Scalar
 from reconciler.plan.replay import Replay
 from reconciler.plan.what_if import WhatIf
-from reconciler.policy.comparison import PolicyChange
-from reconciler.policy.loosening import Loosened
+from reconciler.policy.changes.comparison import PolicyChange
+from reconciler.policy.changes.loosening import Loosened
 from reconciler.policy.manifests.size_changes import SizeChange
-from reconciler.policy.problems.findings import Problem
-from reconciler.policy.yaml_nodes import Place
+from reconciler.policy.place import Place
+from reconciler.policy.problems.problem import Problem
 from reconciler.rendering.documents.blocks import plain_sentence
 from reconciler.rendering.documents.preview.change_figures import ChangeFigure, change_figures, limit_pairs
 from reconciler.rendering.documents.preview.consequences.all import consequences

@@ -20,11 +20,9 @@ from reconciler.rendering.printers.html.plan import (
     COST,
     NODES,
     PENDING,
-    buffer_section,
     cautions,
+    last_sections,
     plan_figures,
-    problem_section,
-    request_section,
 )
 from reconciler.rendering.printers.html.pods import pod_section
 from reconciler.rendering.printers.html.recent import Sample, ago, line
@@ -177,12 +175,7 @@ def live_html(state: LiveState) -> str:
         decided_section(state.decisions, state.now_seconds, known),
         node_section(plan, listed_nodes(plan, leaving), state.picture, leaving, known),
     ]
-    if requests := request_section(plan):
-        sections.append(requests)
-    if buffers := buffer_section(plan):
-        sections.append(buffers)
-    if problems := problem_section(plan):
-        sections.append(problems)
+    sections += last_sections(plan)
     digest = plan.digest if state.rest is None else f"{plan.digest} · steady state as of {instant_text(state.rest.at_seconds)}"
     return document(head, (*sections, _links()), [group.name for group in plan.groups], (digest, *foot), following)
 

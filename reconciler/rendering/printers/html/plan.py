@@ -121,13 +121,12 @@ def plan_sections(plan: Plan, pictures: Pictures, policies: tuple[str, str] | No
     ]
     if cost := _cost(plan.cost):
         sections.append(Section("cost", "Cost", cost))
-    if requests := request_section(plan):
-        sections.append(requests)
-    if buffers := buffer_section(plan):
-        sections.append(buffers)
-    if problems := problem_section(plan):
-        sections.append(problems)
-    return sections
+    return [*sections, *last_sections(plan)]
+
+
+def last_sections(plan: Plan) -> list[Section]:
+    """Requests, buffers and problems, as far as there are any."""
+    return [section for section in (request_section(plan), buffer_section(plan), problem_section(plan)) if section is not None]
 
 
 NODES, PENDING, COST = "Nodes in groups", "Pending pods", "Cost per hour"

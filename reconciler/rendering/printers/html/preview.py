@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from reconciler.plan.picture import Picture, Pictures
 from reconciler.plan.preview import Preview, PreviewSide
-from reconciler.policy.problems.findings import Problem
+from reconciler.policy.problems.problem import Problem
 from reconciler.rendering.documents import blocks as tree
 from reconciler.rendering.documents.blocks import cut, plain_sentence
 from reconciler.rendering.documents.preview.change_figures import EVICTIONS, PODS, change_figures

@@ -3,7 +3,7 @@
 import msgspec
 
 from reconciler.plan.preview import Preview, PreviewSide
-from reconciler.policy.problems.findings import Problem
+from reconciler.policy.problems.problem import Problem
 from reconciler.rendering.documents.preview.document import preview_document, side_words
 from reconciler.rendering.printers.markdown.document import GITHUB_LIMIT, code, document_markdown, problem_lines
 from reconciler.rendering.printers.markdown.plan import plan_comment

@@ -3,13 +3,14 @@
 import msgspec
 import pytest
 
-from reconciler.plan.comparison import Impact, compare_plans
+from reconciler.plan.comparison import compare_plans
+from reconciler.plan.impact import Impact
 from reconciler.plan.plan import Action, ActionKind, GroupLine, NodeLine, NodeState, Plan, PlanProblem
 from reconciler.plan.preview import Preview, PreviewSide
-from reconciler.policy.comparison import PolicyChange
-from reconciler.policy.loosening import Loosened
-from reconciler.policy.problems.findings import Problem, Severity
-from reconciler.policy.yaml_nodes import Place
+from reconciler.policy.changes.comparison import PolicyChange
+from reconciler.policy.changes.loosening import Loosened
+from reconciler.policy.place import Place
+from reconciler.policy.problems.problem import Problem, Severity
 from reconciler.rendering.documents.blocks import plain_sentence
 from reconciler.rendering.documents.preview.change_figures import change_figures
 from reconciler.rendering.documents.preview.consequences.all import consequences

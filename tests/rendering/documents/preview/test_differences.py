@@ -8,8 +8,8 @@ import pytest
 from reconciler.plan.comparison import compare_plans
 from reconciler.plan.plan import Cost, Plan, PlanProblem, PodLine, PodOutcome
 from reconciler.plan.preview import Preview, PreviewSide
-from reconciler.policy.comparison import PolicyChange
-from reconciler.policy.yaml_nodes import Place
+from reconciler.policy.changes.comparison import PolicyChange
+from reconciler.policy.place import Place
 from reconciler.rendering.printers.html.preview import preview_html
 from reconciler.rendering.printers.markdown.preview import preview_markdown
 from reconciler.rendering.printers.text.preview import preview_text

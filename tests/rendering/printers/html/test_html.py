@@ -12,12 +12,13 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from reconciler.plan.comparison import Impact, compare_plans
+from reconciler.plan.comparison import compare_plans
+from reconciler.plan.impact import Impact
 from reconciler.plan.picture import Picture, PictureNode, PicturePod, Pictures
 from reconciler.plan.plan import NodeState, Plan, PodOutcome
 from reconciler.plan.preview import Preview, PreviewSide
-from reconciler.policy.problems.findings import Problem
-from reconciler.policy.yaml_nodes import Place
+from reconciler.policy.place import Place
+from reconciler.policy.problems.problem import Problem
 from reconciler.rendering.printers.html.element import MOST_CHARACTERS, escaped, path, tag
 from reconciler.rendering.printers.html.plan import plan_html
 from reconciler.rendering.printers.html.preview import preview_html, refused_html

@@ -3,12 +3,13 @@
 import msgspec
 import pytest
 
-from reconciler.plan.comparison import Impact, compare_plans
+from reconciler.plan.comparison import compare_plans
+from reconciler.plan.impact import Impact
 from reconciler.plan.plan import GroupLine, Ownership, OwnerState, Plan
 from reconciler.plan.preview import Preview, PreviewSide
-from reconciler.policy.comparison import PolicyChange, compare_policies
+from reconciler.policy.changes.comparison import PolicyChange, compare_policies
+from reconciler.policy.changes.loosening import loosened
 from reconciler.policy.documents import Budget, DrainRules, GroupFields, Limit, PolicySet, ScaleDown, Toggle
-from reconciler.policy.loosening import loosened
 from reconciler.rendering.documents.blocks import plain_sentence
 from reconciler.rendering.documents.preview.consequences.all import consequences
 from reconciler.rendering.documents.preview.consequences.consequence import Code, Grade

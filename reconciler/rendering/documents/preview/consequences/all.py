@@ -6,7 +6,7 @@ import msgspec
 
 from reconciler.plan.preview import Preview
 from reconciler.plan.reason import Scalar
-from reconciler.policy.comparison import PolicyChange
+from reconciler.policy.changes.comparison import PolicyChange
 from reconciler.rendering.documents.blocks import Foreign, Sentence
 from reconciler.rendering.documents.preview.change_figures import COST, NODES, ChangeFigure, change_figures
 from reconciler.rendering.documents.preview.consequences.consequence import Code, Consequence, Grade

@@ -6,7 +6,7 @@ from reconciler.plan.comparison import PlanComparison
 from reconciler.plan.finding import Finding
 from reconciler.plan.policy_tests import PolicyTestRun
 from reconciler.policy.manifests.size_changes import SizeChange
-from reconciler.policy.problems.findings import Problem
+from reconciler.policy.problems.problem import Problem
 from reconciler.rendering.documents.blocks import Foreign, foreign_sentence, names_listed
 from reconciler.rendering.documents.preview.consequences.consequence import Code, Consequence, Grade
 from reconciler.rendering.words.fold import NAMES_SHOWN

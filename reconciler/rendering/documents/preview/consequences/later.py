@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from reconciler.plan.comparison import Impact, left_over
+from reconciler.plan.impact import Impact, left_over
 from reconciler.plan.preview import Preview
 from reconciler.rendering.documents.blocks import Foreign, Sentence, names_listed
 from reconciler.rendering.documents.preview.consequences.consequence import Code, Consequence, Grade

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from reconciler.plan.plan import Plan
-from reconciler.policy.loosening import Loosened, ratio
+from reconciler.policy.changes.loosening import Loosened, ratio
 from reconciler.rendering.documents.blocks import Foreign, Sentence, capitalized
 from reconciler.rendering.documents.preview.consequences.consequence import Code, Consequence, Grade
 from reconciler.rendering.documents.preview.consequences.looser_words import looser_words, reached_words

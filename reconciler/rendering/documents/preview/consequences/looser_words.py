@@ -4,8 +4,8 @@ import re
 from collections.abc import Sequence
 
 from reconciler.decisions.removal.budgets import DEFAULT_BUDGETS
-from reconciler.policy.comparison import UNSET
-from reconciler.policy.loosening import ADDED, REMOVED, Loosened
+from reconciler.policy.changes.comparison import UNSET
+from reconciler.policy.changes.loosening import ADDED, REMOVED, Loosened
 from reconciler.rendering.documents.blocks import Foreign, Sentence, names_listed
 from reconciler.rendering.words.fold import NAMES_SHOWN
 

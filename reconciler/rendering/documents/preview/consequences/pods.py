@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from reconciler.plan.comparison import left_over
+from reconciler.plan.impact import left_over
 from reconciler.plan.preview import Preview
 from reconciler.plan.reason import Scalar
 from reconciler.rendering.documents.blocks import names_listed

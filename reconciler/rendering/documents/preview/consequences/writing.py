@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 from reconciler.plan.comparison import PlanComparison
 from reconciler.plan.plan import ActionKind, GroupLine, OwnerState, Plan
 from reconciler.plan.preview import Preview
-from reconciler.policy.comparison import UNSET
-from reconciler.policy.loosening import Loosened
+from reconciler.policy.changes.comparison import UNSET
+from reconciler.policy.changes.loosening import Loosened
 from reconciler.rendering.documents.blocks import Foreign, Sentence, names_listed
 from reconciler.rendering.documents.preview.change_figures import joined_nodes
 from reconciler.rendering.documents.preview.consequences.consequence import Code, Consequence, Grade

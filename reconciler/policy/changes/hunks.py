@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
-from reconciler.policy.comparison import PolicyChange
-from reconciler.policy.yaml_nodes import Place
+from reconciler.policy.changes.comparison import PolicyChange
+from reconciler.policy.place import Place
 
 _GATHERED = 3
 """Differences with at most twice as many equal lines between them are one hunk, as in git."""

@@ -9,18 +9,18 @@ from itertools import combinations
 
 import msgspec
 
-from reconciler.policy.documents import ClusterMatch, Discovery, NodeGroup, NodeGroupPolicy
+from reconciler.policy.documents import ClusterMatch, NodeGroup, NodeGroupPolicy
 from reconciler.policy.field import Field
 from reconciler.policy.fields import document_kind
-from reconciler.policy.platform_parts import platform_keys
 from reconciler.policy.problems.findings import Findings, Source
-from reconciler.policy.problems.suggestion import choose
-from reconciler.policy.reading.draft import AnyDraft, Draft, Drafts, entry
-from reconciler.policy.reading.layered import JoinedSource, moved, over, written_twice
+from reconciler.policy.reading.draft import AnyDraft, Draft, Drafts
+from reconciler.policy.reading.joined_source import JoinedSource, moved
+from reconciler.policy.reading.layered import over
+from reconciler.policy.reading.nearly_ours import entry
+from reconciler.policy.reading.written_twice import written_twice
 from reconciler.policy.values.label_selector import Selector, may_match
 from reconciler.policy.yaml_nodes import Mapping, Node, Scalar, spot_of
 from reconciler.values.cluster_identity import ClusterIdentity
-from reconciler.values.shown_text import shown
 
 _OWN_KEYS = ("clusters", "basePolicyRef")
 """What says where a document counts. The policy that follows has neither."""
@@ -60,7 +60,8 @@ def for_many(drafts: Drafts) -> bool:
     )
 
 
-def _all(drafts: Drafts) -> tuple[AnyDraft, ...]:
+def every_draft(drafts: Drafts) -> tuple[AnyDraft, ...]:
+    """Policies and groups."""
     return (*drafts.policies, *drafts.groups)
 
 
@@ -71,12 +72,12 @@ def counts_in(cluster: ClusterIdentity) -> Counts:
     def counts(match: ClusterMatch) -> bool:
         if match.names:
             return not names.isdisjoint(match.names)
-        return match.labels is None or _selected(match.labels, cluster) is True
+        return match.labels is None or selected(match.labels, cluster) is True
 
     return counts
 
 
-def _selected(selector: Selector, cluster: ClusterIdentity) -> bool | None:
+def selected(selector: Selector, cluster: ClusterIdentity) -> bool | None:
     """Whether a cluster has the labels; None if that depends on labels that nobody read or that are hidden."""
     if cluster.labels is None:
         return None
@@ -87,7 +88,7 @@ def imagined(drafts: Drafts) -> Iterator[Counts]:
     """The clusters that a tree distinguishes by itself: each that it names, one for each selector, and one for all others.
 
     A cluster to which several of these apply is checked once it is known."""
-    matches = [draft.document.clusters for draft in _all(drafts)]
+    matches = [draft.document.clusters for draft in every_draft(drafts)]
     names = {name for match in matches for name in match.names}
     selectors: dict[Selector, None] = {match.labels: None for match in matches if match.labels is not None}
     yield lambda match: rank(match) is Rank.EVERYWHERE
@@ -107,7 +108,7 @@ def _labelled(selector: Selector) -> Counts:
 
 def elsewhere(drafts: Drafts, counts: Counts) -> Iterator[tuple[str, NodeGroup | NodeGroupPolicy]]:
     """The documents that do not count in a cluster, once for each name or selector of the clusters in which they count."""
-    for draft in _all(drafts):
+    for draft in every_draft(drafts):
         match = draft.document.clusters
         if not counts(match):
             for name in match.names or (f"with labels {_labels_text(match.labels or Selector())}",):
@@ -209,100 +210,3 @@ def _without_own_keys(node: Node) -> Node:
         return node
     kept = tuple(pair for pair in spec.pairs if not (isinstance(pair[0], Scalar) and pair[0].text in _OWN_KEYS))
     return _with_spec(node, msgspec.structs.replace(spec, pairs=kept))
-
-
-# What is wrong with the documents of many clusters, whichever cluster is asked about.
-
-
-def check_overrides(drafts: Drafts, findings: Findings) -> None:
-    """Every override names a policy of this tree and its clusters, and no group names an override."""
-    policies = {draft.document.name: draft for draft in drafts.policies}
-    bases = [name for name, draft in policies.items() if not draft.document.base_policy]
-    for draft in drafts.policies:
-        document, where = draft.document, "spec.basePolicyRef.name"
-        if not document.base_policy or not draft.sound("spec.basePolicyRef"):
-            continue
-        base = policies.get(document.base_policy)
-        if base is None and not findings.torn:
-            message = f"unknown NodeGroupPolicy {shown(document.base_policy)} in this tree"
-            draft.report(findings, "UnknownPolicy", where, message, choose(document.base_policy, bases))
-        elif base is not None and base.document.base_policy:
-            message = f"{shown(document.base_policy)} overrides {shown(base.document.base_policy)} and has no overrides itself"
-            draft.report(findings, "OverrideOfOverride", where, message, f"write {base.document.base_policy} here")
-        if rank(document.clusters) is Rank.EVERYWHERE and draft.sound("spec.clusters"):
-            message = "this document overrides a policy and does not say in which clusters"
-            hint = "write clusters with names or labels, or set the values in the policy itself"
-            draft.report(findings, "OverrideWithoutClusters", where, message, hint)
-    for group in drafts.groups:
-        named = policies.get(group.document.policy_ref)
-        if named is not None and named.document.base_policy:
-            message = f"{shown(group.document.policy_ref)} overrides {shown(named.document.base_policy)} and has no groups itself"
-            hint = f"write {named.document.base_policy}, and name the clusters under spec.clusters"
-            group.report(findings, "UnknownPolicy", "spec.policyRef.name", message, hint)
-
-
-def check_alone(draft: AnyDraft, findings: Findings) -> None:
-    """A document that is read without a tree, such as a custom resource, belongs to the one cluster where it is."""
-    for path in ("spec.clusters", "spec.basePolicyRef"):
-        if draft.written(path):
-            key = path.removeprefix("spec.")
-            message = f"{key} has no meaning in a custom resource, so this document is ignored"
-            hint = f"remove {key}, or keep policies for many clusters in git"
-            draft.report(findings, "ClustersInResource", path, message, hint)
-
-
-def check_labels_read(drafts: Drafts, cluster: ClusterIdentity, findings: Findings) -> None:
-    """A cluster whose labels nobody read may be any of those that documents select by labels."""
-    for draft in _all(drafts):
-        if (unread := not_read(draft.document.clusters, cluster)) is not None:
-            key, message, hint = unread
-            draft.report(findings, "LabelsNotRead", f"spec.clusters.{key}", message, hint)
-
-
-def not_read(match: ClusterMatch, cluster: ClusterIdentity) -> tuple[str, str, str] | None:
-    """Why nobody can say whether a cluster is one of those that are meant: the key, the sentence and what to do. Else None."""
-    if match.labels is not None and _selected(match.labels, cluster) is None:
-        if cluster.hidden:
-            message = f"the snapshot of {cluster.title} is redacted and hides labels that this selector may need"
-            return "labels", message, "capture it with --readable-policy, or name the clusters"
-        message = f"no Cluster object of {cluster.title} was read, so its labels are unknown"
-        return "labels", message, "name the clusters. For a snapshot, capture the Cluster object as well"
-    if cluster.labels is None and not cluster.namespace and any(name.endswith(f"/{cluster.name}") for name in match.names):
-        message = f"no Cluster object of {cluster.title} was read, so its namespace is unknown"
-        return "names", message, "leave out the namespace. For a snapshot, capture the Cluster object as well"
-    return None
-
-
-# Discovery in one cluster finds its targets alone.
-
-
-def in_cluster(policy: NodeGroupPolicy, cluster: ClusterIdentity) -> NodeGroupPolicy:
-    """The policy with each discovery item that can name a cluster narrowed to this one."""
-    return msgspec.structs.replace(policy, discovery=tuple(_narrowed(item, cluster) for item in policy.discovery))
-
-
-def _narrowed(item: Discovery, cluster: ClusterIdentity) -> Discovery:
-    if item.provider not in _naming_clusters() or item.cluster_name:
-        return item
-    namespaces = item.namespaces or ((cluster.namespace,) if cluster.namespace else ())
-    return msgspec.structs.replace(item, cluster_name=cluster.name, namespaces=namespaces)
-
-
-def check_discovery(drafts: Drafts, cluster: ClusterIdentity, findings: Findings) -> None:
-    """No discovery item of a policy finds the targets of another cluster than the one where it counts."""
-    for draft in drafts.policies:
-        for index, item in enumerate(draft.document.discovery):
-            if item.cluster_name in ("", cluster.name):
-                continue
-            where = f"spec.discovery[{index}].{item.provider}.clusterName"
-            message = f"this item finds targets of {item.cluster_name}, and the policy applies in {cluster.title}"
-            draft.report(findings, "OtherCluster", where, message, "remove clusterName: each cluster finds its own targets")
-
-
-def _naming_clusters() -> frozenset[str]:
-    """The platforms whose discovery can name a cluster."""
-    return frozenset(
-        keys.provider
-        for keys in platform_keys()
-        if any(child.attribute == "cluster_name" for child in (keys.discovery.children if keys.discovery is not None else ()))
-    )

@@ -11,21 +11,15 @@ from functools import cache, lru_cache
 
 import msgspec
 
-from reconciler.policy.comparison import UNSET, WrittenDocument
+from reconciler.policy.changes.comparison import UNSET
+from reconciler.policy.changes.written_document import WrittenDocument
 from reconciler.policy.documents import GroupFields, Hold, NodeGroup, NodeGroupPolicy, PolicySet, Tier
 from reconciler.policy.documents.group_fields import GROUP_FIELDS
 from reconciler.policy.field import Loosens, MergeRule, words_from_tightest
 from reconciler.policy.fields import document_kinds, walk
-from reconciler.policy.levels import (
-    HOLD,
-    LEVEL_FIELDS,
-    GroupValue,
-    effective_mode,
-    group_value,
-    level_order,
-    tier_rank,
-)
-from reconciler.policy.yaml_nodes import Place
+from reconciler.policy.group_value import GroupValue, group_value
+from reconciler.policy.levels import HOLD, LEVEL_FIELDS, effective_mode, level_order, tier_rank
+from reconciler.policy.place import Place
 from reconciler.values.duration import DurationError, duration_text, exact_seconds
 from reconciler.values.instant import InstantError, parse_instant
 from reconciler.values.quantity import QuantityFormError, parse_quantity

@@ -1,0 +1,1 @@
+"""Trailers of commit messages by which people approve what is planned."""

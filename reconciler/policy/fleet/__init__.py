@@ -1,0 +1,1 @@
+"""One tree of policies for many clusters."""

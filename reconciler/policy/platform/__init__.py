@@ -1,0 +1,1 @@
+"""What policies may say about the targets of one platform."""
