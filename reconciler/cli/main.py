@@ -29,6 +29,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "hold": ("hold", "Hold groups for a while, with a reason, or release them."),
     "handover": ("handover", "Show the steps from another autoscaler to us, or back."),
     "status": ("status", "Show who leads, the last plan, holds and drains."),
+    "report": ("report", "Show cost, waiting, holds and events of the last days."),
     "run": ("run", "Run the loop, with --simulate on the embedded cluster."),
     "simulate": ("simulate", "Replay past demand under one policy or two."),
     "tune": ("tune", "Look for a better policy in past demand, with proof."),
@@ -38,7 +39,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
 COMMAND_GROUPS = {
     "Try": ("example", "init", "validate", "test", "plan", "explain", "fit", "simulate", "tune"),
     "Review": ("preview", "previewer", "drain-report", "schema"),
-    "Operate": ("run", "status", "hold", "apply", "doctor", "snapshot", "bounds", "completion"),
+    "Operate": ("run", "status", "report", "hold", "apply", "doctor", "snapshot", "bounds", "completion"),
     "Migrate": ("import", "handover"),
 }
 """What somebody wants -> the commands for it."""

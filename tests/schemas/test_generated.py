@@ -28,7 +28,7 @@ def test_nothing_else_is_committed():
 @pytest.mark.parametrize(("what", "name"), [
     ([], "policy.schema.json"), (["plan"], "plan.schema.json"), (["preview"], "preview.schema.json"),
     (["fit"], "fit.schema.json"),
-    (["validate"], "validate.schema.json"), (["hold"], "hold.schema.json"),
+    (["validate"], "validate.schema.json"), (["hold"], "hold.schema.json"), (["report"], "report.schema.json"),
 ])  # fmt: skip
 def test_command_prints_the_committed_file(what: list[str], name: str):
     """`reconciler schema WHAT` prints the file, byte by byte."""

@@ -21,7 +21,8 @@ from tests.testbed.cache import cache_directory, content_key, locked
 TOP = Path(__file__).resolve().parents[2]
 # What a command asks of others. These examples run on a control plane: test_on_cluster.py, tests/live, tests/docs.
 ASKS_OTHERS = re.compile(
-    r"--context|--live|--cluster-ref|^reconciler plan$|https://|--custom-res|--flux-s|^reconciler (?:snapshot|hold|status|init)\b"
+    r"--context|--live|--cluster-ref|^reconciler plan$|https://|--custom-res|--flux-s"
+    r"|^reconciler (?:snapshot|hold|status|report|init)\b"
 )
 
 

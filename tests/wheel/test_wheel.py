@@ -14,7 +14,7 @@ from tests.wheel.conftest import ASKS_OTHERS, Installed, asking_others, examples
 
 # Programs that are not there everywhere.
 _PROGRAMS = re.compile(r"\bkubectl\b|\boc\b|\bhelm\b|\bkustomize\b")
-_NEED_A_CLUSTER = ("snapshot", "hold", "status", "previewer", "init")
+_NEED_A_CLUSTER = ("snapshot", "hold", "status", "report", "previewer", "init")
 # Names that examples make up, and what they stand for in the packaged example.
 _NAMES = (
     ("batch/giant-0", "batch/giant"), ("general-a-x7k2p", "c1-fixed-bq6lz-rdw9z-x8677"), ("general-a", "big"),

@@ -18,6 +18,7 @@ _FILES = {
     "doctor": "doctor.schema.json",
     "status": "status.schema.json",
     "hold": "hold.schema.json",
+    "report": "report.schema.json",
     "policy-test": "policy-test.schema.json",
     "test": "test.schema.json",
 }
@@ -27,7 +28,7 @@ _FILES = {
 @click.argument("what", type=click.Choice([*_FILES, "crds", "reference"]), default="policy", metavar="[WHAT]")
 def command(what: str) -> None:
     """Print a schema: policy (the default), plan, preview, apply, explain, simulate, tune, run, fit,
-    drain-report, validate, doctor, status, hold, policy-test, test, crds or reference.
+    drain-report, validate, doctor, status, hold, report, policy-test, test, crds or reference.
 
     policy and policy-test are the JSON Schemas of policies and of policy tests, for editors. crds are the custom resource
     definitions. reference is the table of all keys, as markdown. Each other name is a command: its schema describes what the

@@ -7,11 +7,9 @@ import click
 
 from reconciler.cli.inputs.named_path import NAMED_PATH
 from reconciler.cli.inputs.plan import live_options
-from reconciler.values.two_sentences import two_sentences
 
 if TYPE_CHECKING:
     from reconciler.cli.inputs.live_inputs import LiveInputs
-    from reconciler.kube.connection.api import Api
     from reconciler.rendering.documents.status import PlanStatus
 
 
@@ -52,6 +50,7 @@ def command(
 
     from reconciler.cli.inputs.connections import connection_choice, own_namespace
     from reconciler.cli.inputs.live_inputs import LiveInputs
+    from reconciler.cli.inputs.policy_state import policy_with_state
     from reconciler.cli.outputs.failure import EXIT_NOT_DECIDED, EXIT_OK, EXIT_POLICY_REFUSED
     from reconciler.control.live.loop_status import loop_status
     from reconciler.rendering.printers.json_text import json_text
@@ -66,10 +65,9 @@ def command(
     if fleet:
         return _fleet(live, where, int(time.time()), output)
     if cluster_name is not None:
-        name = _loop(live, where, cluster_name, name)
-    elif name is not None:
-        _check(live.connections.management, where, name)
-    policy = name or _policy(live.connections.management, where)
+        policy = _loop(live, where, cluster_name, name)
+    else:
+        policy = policy_with_state(live.connections.management, where, name)
     plan = _asked(live_url, token_file) if live_url is not None else None
     targets = {str(facts.ref): facts for facts in live.world(targets_only=True).targets}
     document = loop_status(live.connections.management, where, policy, targets, int(time.time()), plan)
@@ -127,47 +125,6 @@ def _loop(live: "LiveInputs", namespace: str, given: str, policy: str | None) ->
         known = f"choose with --name ({', '.join(policies)})" if policies else "no loop of a fleet has run for it yet"
         raise InputError(f"{cluster.title}: {known}")
     return LoopName(policy or policies[0], cluster.namespace, cluster.name).text
-
-
-def _check(api: "Api", namespace: str, name: str) -> None:
-    """Raises `InputError` if no loop of that policy has state or a Lease there."""
-    from reconciler.cli.outputs.failure import InputError
-    from reconciler.control.policy.kept_policies import policies_with_state
-    from reconciler.decisions.ownership.other_policies import LEASE_PREFIX
-    from reconciler.kube.connection.api import ApiError, UnreachableError
-    from reconciler.policy.problems.suggestion import choose
-
-    not_found = 404
-    try:
-        known = policies_with_state(api, namespace)
-        if name in known:
-            return
-        api.get(f"/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases/{LEASE_PREFIX}{name}")
-    except (ApiError, UnreachableError) as error:
-        if not isinstance(error, ApiError) or error.status != not_found:
-            raise InputError(f"namespace {namespace}: {error}") from None
-        hint = choose(name, known) if known else "--namespace names another namespace"
-        raise InputError(two_sentences(f"no loop of a policy {name} has kept state in namespace {namespace}", hint)) from None
-
-
-def _policy(api: "Api", namespace: str) -> str:
-    from reconciler.cli.outputs.failure import InputError
-    from reconciler.control.policy.kept_policies import policies_with_state
-    from reconciler.kube.connection.api import ApiError, UnreachableError
-
-    try:
-        policies = policies_with_state(api, namespace)
-    except (ApiError, UnreachableError) as error:
-        raise InputError(f"namespace {namespace}: {error}") from None
-    if not policies:
-        raise InputError(
-            f"no loop has kept state in namespace {namespace} yet. Name another one with --namespace (`run --namespace`)"
-        )
-    if len(policies) > 1:
-        raise InputError(
-            f"loops of several policies keep state in namespace {namespace}: choose with --name ({', '.join(policies)})"
-        )
-    return policies[0]
 
 
 def _asked(url: str, token_file: Path | None) -> "PlanStatus":

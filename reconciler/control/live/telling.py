@@ -6,6 +6,7 @@ from contextlib import suppress
 from reconciler.cluster.target import TargetRef
 from reconciler.cluster.world import World
 from reconciler.control.live.plan_record import PlanRecorder
+from reconciler.control.live.week_record import WeekRecorder
 from reconciler.control.policy.own_objects import OwnObjects
 from reconciler.control.policy.stored_policy import LockedState
 from reconciler.control.turn.announcements import announcements
@@ -35,6 +36,7 @@ class Telling:
         self._recorder = EventRecorder(management, identity, wall_seconds)
         self._pod_recorder = EventRecorder(workload, identity, wall_seconds)
         self._record = PlanRecorder(state)
+        self._week = WeekRecorder(state)
         self._objects = objects
         self._lost = lost
         self._before: Plan | None = None
@@ -42,6 +44,7 @@ class Telling:
     def began(self) -> None:
         """This process leads again: another one may have reported something else."""
         self._record.began()
+        self._week.began()
         self._before = None
 
     def turned(self, report: LoopReport, world: World | None, served: tuple[Served, ...]) -> None:
@@ -51,6 +54,7 @@ class Telling:
         if self._objects is not None:
             self._objects.turned(report)
         self._record.turned(report)
+        self._week.turned(report, happenings)
         self._before = report.plan or self._before
         try:
             for happening in happenings:
@@ -64,7 +68,8 @@ class Telling:
         return self._record.held_since()
 
     def flush(self) -> None:
-        """Write the counts of Events that are not written yet; they are all that is lost where another instance leads."""
+        """Write the counts of Events and the figures of the last minutes. Only these are lost when another instance leads."""
+        self._week.flush()
         with suppress(NotLeaderError):
             self._recorder.flush()
             self._pod_recorder.flush()

@@ -20,6 +20,7 @@ from reconciler.rendering.schemas.output_schema import (
     loop_status_schema,
     plan_schema,
     preview_schema,
+    report_schema,
     rollout_schema,
     run_schema,
     simulate_schema,
@@ -64,6 +65,7 @@ def generated_files() -> dict[str, str]:
         "doctor": doctor_schema(),
         "status": loop_status_schema(),
         "hold": hold_schema(),
+        "report": report_schema(),
         "policy-test": policy_test_schema(),
         "test": test_schema(),
     }

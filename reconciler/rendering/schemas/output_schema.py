@@ -26,6 +26,8 @@ from reconciler.rendering.documents.problems import FORMAT_VERSION as PROBLEMS_V
 from reconciler.rendering.documents.problems import ProblemReport
 from reconciler.rendering.documents.replay import FORMAT_VERSION as SIMULATION_VERSION
 from reconciler.rendering.documents.replay import SimulationDocument
+from reconciler.rendering.documents.report import FORMAT_VERSION as REPORT_VERSION
+from reconciler.rendering.documents.report import ReportDocument
 from reconciler.rendering.documents.simulated_run import FORMAT_VERSION as RUN_VERSION
 from reconciler.rendering.documents.simulated_run import RunDocument
 from reconciler.rendering.documents.status import FORMAT_VERSION as STATUS_VERSION
@@ -224,4 +226,14 @@ def hold_schema() -> dict[str, Any]:
     schema["$defs"]["HoldDocument"]["properties"]["formatVersion"] |= format_version(HOLD_VERSION)
     states = ["Held", "Released", "Unchanged", "Refused", "Failed"]
     schema["$defs"]["HoldLine"]["properties"]["state"] |= {"enum": states}
+    return schema
+
+
+def report_schema() -> dict[str, Any]:
+    """The schema of `report -o json`."""
+    schema = struct_schema(ReportDocument, "report", "What a loop did in a stretch of time")
+    properties = schema["$defs"]["ReportDocument"]["properties"]
+    properties["formatVersion"] |= format_version(REPORT_VERSION)
+    for key in ("from", "to"):
+        properties[key] |= {"format": "date-time"}
     return schema

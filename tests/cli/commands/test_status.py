@@ -7,6 +7,7 @@ from click.testing import CliRunner
 
 from reconciler.cli.commands import status
 from reconciler.cli.inputs import live_inputs
+from reconciler.cli.inputs.policy_state import policy_with_state
 from reconciler.cli.outputs.failure import InputError
 from reconciler.control.live import loop_status
 from reconciler.rendering.printers.text import status as status_words
@@ -56,10 +57,10 @@ def test_the_exit_code_is_for_alerts(leads: bool, old: str, refused: bool, code:
 def test_a_name_that_no_loop_has_is_an_error_with_the_nearest_one() -> None:
     """One with a letter less is meant for the one that is there."""
     with pytest.raises(InputError, match=r"no loop of a policy prd has kept state in namespace reconciler\. .*prod"):
-        status._check(_server(), SPACE, "prd")  # type: ignore[arg-type]
+        policy_with_state(_server(), SPACE, "prd")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("name", ["prod", "young"])
 def test_a_loop_with_state_or_a_lease_is_known(name: str) -> None:
     """A young loop has stored nothing yet."""
-    status._check(_server(), SPACE, name)  # type: ignore[arg-type]
+    assert policy_with_state(_server(), SPACE, name) == name  # type: ignore[arg-type]

@@ -1,0 +1,130 @@
+"""What a loop did in the last days: figures of each hour, and news. It is what `reconciler report` shows."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from decimal import Decimal
+
+import msgspec
+
+from reconciler.plan.plan import NodeState, Plan
+from reconciler.values.instant import UnixSeconds
+
+HOUR_SECONDS = 3600
+MOST_HOURS = 15 * 24
+"""Fifteen days: a week and the week before it."""
+MOST_NEWS = 400
+LONGEST_WORDS = 300
+_MOST_CAUSES = 8
+_UNDERUSED = (NodeState.EMPTY, NodeState.UNDERUTILIZED)
+
+
+class Figures(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Sums over `decided_seconds`, the time that decisions stand for. Node, pod and group seconds are sums over that time: two
+    nodes for a minute are 120. `cost_micros` are millionths of the currency. `unpriced`: groups without a price are missing."""
+
+    decided_seconds: int = 0
+    node_seconds: int = 0
+    cost_micros: int = 0
+    unpriced: bool = False
+    waiting_pod_seconds: int = 0
+    most_waiting: int = 0
+    held_group_seconds: int = 0
+    added: int = 0
+    removed: int = 0
+    failed_removals: int = 0
+
+
+class Hour(Figures, frozen=True, kw_only=True, rename="camel"):
+    """One hour from `at_seconds` on. `kept` are node seconds of underused nodes that stayed, by the code of the first blocker."""
+
+    at_seconds: UnixSeconds
+    kept: Mapping[str, int] = {}
+
+
+class News(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """One thing that happened to a group or its target, first at `at_seconds`, `times` in all. `code` is stable; `words` is one
+    sentence. `warning`: somebody should look."""
+
+    at_seconds: UnixSeconds
+    last_seconds: UnixSeconds
+    subject: str
+    code: str
+    words: str
+    warning: bool = False
+    times: int = 1
+
+
+class Week(msgspec.Struct, frozen=True, kw_only=True):
+    """The hours in their order, and the news, oldest first."""
+
+    currency: str = ""
+    hours: tuple[Hour, ...] = ()
+    news: tuple[News, ...] = ()
+
+
+def with_plan(
+    week: Week, plan: Plan, at_seconds: int, elapsed_seconds: int, *, added: int = 0, removed: int = 0, failed_removals: int = 0
+) -> Week:
+    """The week with a decision at `at_seconds`, which stands for the `elapsed_seconds` before it."""
+    hour = at_seconds // HOUR_SECONDS * HOUR_SECONDS
+    *before, last = week.hours or (Hour(at_seconds=hour),)
+    if last.at_seconds < hour:
+        before, last = [*before, last], Hour(at_seconds=hour)
+    kept = Counter(last.kept)
+    for node in plan.nodes:
+        if node.state in _UNDERUSED and node.blockers:
+            kept[node.blockers[0].code] += elapsed_seconds
+    cost = plan.cost.current_per_hour
+    made = msgspec.structs.replace(
+        last,
+        decided_seconds=last.decided_seconds + elapsed_seconds,
+        node_seconds=last.node_seconds + elapsed_seconds * sum(group.current for group in plan.groups),
+        cost_micros=last.cost_micros + (0 if cost is None else int(Decimal(cost) * 1_000_000 * elapsed_seconds / HOUR_SECONDS)),
+        unpriced=last.unpriced or bool(plan.cost.unpriced_groups),
+        waiting_pod_seconds=last.waiting_pod_seconds + elapsed_seconds * len(plan.pods),
+        most_waiting=max(last.most_waiting, len(plan.pods)),
+        held_group_seconds=last.held_group_seconds + elapsed_seconds * sum(group.held for group in plan.groups),
+        added=last.added + added,
+        removed=last.removed + removed,
+        failed_removals=last.failed_removals + failed_removals,
+        kept=dict(sorted(kept.most_common(_MOST_CAUSES))),
+    )
+    return msgspec.structs.replace(week, currency=plan.cost.currency, hours=(*before, made)[-MOST_HOURS:])
+
+
+def with_news(week: Week, fresh: Iterable[News]) -> Week:
+    """The week with what happened just now. What happens again counts up."""
+    known = {(one.subject, one.code, one.words): one for one in week.news}
+    for one in fresh:
+        short = msgspec.structs.replace(one, words=one.words[:LONGEST_WORDS])
+        key = short.subject, short.code, short.words
+        before = known.pop(key, None)
+        if before is not None:
+            short = msgspec.structs.replace(short, at_seconds=before.at_seconds, times=before.times + 1)
+        known[key] = short
+    return msgspec.structs.replace(week, news=tuple(known.values())[-MOST_NEWS:])
+
+
+class Span(Figures, frozen=True, kw_only=True, rename="camel"):
+    """One stretch of time. `hours` counts those with a decision; `kept` is as in `Hour`, the most node seconds first."""
+
+    hours: int = 0
+    kept: tuple[tuple[str, int], ...] = ()
+
+
+def span(week: Week, from_seconds: int, to_seconds: int) -> Span:
+    """The hours that begin at or after `from_seconds` and before `to_seconds`."""
+    hours = [one for one in week.hours if from_seconds <= one.at_seconds < to_seconds]
+    kept: Counter[str] = Counter()
+    for one in hours:
+        kept.update(one.kept)
+    sums = {name: sum(getattr(one, name) for one in hours) for name in Figures.__struct_fields__}
+    return Span(
+        **{
+            **sums,
+            "unpriced": any(one.unpriced for one in hours),
+            "most_waiting": max((one.most_waiting for one in hours), default=0),
+        },
+        hours=len(hours),
+        kept=tuple(sorted(kept.items(), key=lambda item: (-item[1], item[0]))),
+    )

@@ -1,0 +1,89 @@
+"""Figures by the hour and news of a loop: sums are worked out by hand."""
+
+import msgspec
+import pytest
+
+from reconciler.plan.plan import Cost, GroupLine, NodeLine, NodeState, Ownership, OwnerState, Plan, PodLine, PodOutcome
+from reconciler.plan.reason import Blocker
+from reconciler.plan.week import HOUR_SECONDS, MOST_HOURS, MOST_NEWS, Hour, News, Week, span, with_news, with_plan
+
+NINE = 9 * HOUR_SECONDS
+
+
+def plan(nodes: int = 2, price: str | None = "1.80", pending: int = 0, *, held: bool = False, idle: int = 0) -> Plan:
+    line = GroupLine(
+        name="general", target="t", tier="", current=nodes, desired=nodes, min=0, max=9, held=held,
+        owner=Ownership(state=OwnerState.OURS, by="us"),
+    )  # fmt: skip
+    kept = NodeLine(
+        node="n", group="general", state=NodeState.UNDERUTILIZED, utilization_permille=100, removable=False,
+        blockers=(Blocker(code="LocalStorage", message="has local storage"),),
+    )  # fmt: skip
+    return Plan(
+        now="", mode="Enforce", summary="", groups=(line,), nodes=(kept,) * idle,
+        pods=tuple(PodLine(f"shop/{number}", PodOutcome.UNPLACEABLE) for number in range(pending)),
+        cost=Cost(current_per_hour=price, currency="EUR"),
+    )  # fmt: skip
+
+
+def test_sums_of_one_hour() -> None:
+    week = with_plan(Week(), plan(nodes=2, pending=3), NINE + 60, 60)
+    week = with_plan(week, plan(nodes=4, price="3.60", pending=1, held=True, idle=2), NINE + 90, 30, added=2, failed_removals=1)
+    assert week.currency == "EUR"
+    assert week.hours == (
+        Hour(
+            at_seconds=NINE, decided_seconds=90, node_seconds=240, cost_micros=60_000, waiting_pod_seconds=210, most_waiting=3,
+            held_group_seconds=30, added=2, failed_removals=1, kept={"LocalStorage": 60},
+        ),
+    )  # fmt: skip
+
+
+def test_an_hour_follows_the_other_and_the_oldest_go() -> None:
+    week = Week()
+    for number in range(MOST_HOURS + 5):
+        week = with_plan(week, plan(), number * HOUR_SECONDS, 10)
+    assert [one.at_seconds for one in week.hours] == [number * HOUR_SECONDS for number in range(5, MOST_HOURS + 5)]
+
+
+@pytest.mark.parametrize(("price", "micros"), [(None, 0), ("0.36", 1_000)])
+def test_without_a_price(price: str | None, micros: int) -> None:
+    assert with_plan(Week(), plan(price=price), NINE, 10).hours[0].cost_micros == micros
+
+
+def test_groups_without_a_price_are_marked() -> None:
+    shown = msgspec.structs.replace(plan(), cost=Cost(current_per_hour="1", currency="USD", unpriced_groups=("big",)))
+    assert with_plan(Week(), shown, NINE, 10).hours[0].unpriced
+
+
+def news(at: int, words: str = "kubectl owns spec.replicas", **changed: object) -> News:
+    return News(**{"at_seconds": at, "last_seconds": at, "subject": "general", "code": "Held", "words": words, **changed})  # type: ignore[arg-type]
+
+
+def test_what_happens_again_is_counted() -> None:
+    week = with_news(with_news(with_news(Week(), [news(1)]), [news(2, "other")]), [news(3)])
+    assert week.news == (news(2, "other"), news(1, last_seconds=3, times=2))
+
+
+def test_news_are_bounded() -> None:
+    week = with_news(Week(), [news(number, f"{number} " + "x" * 5000) for number in range(MOST_NEWS + 7)])
+    assert len(week.news) == MOST_NEWS
+    assert week.news[0].words == "7 " + "x" * 298
+
+
+def test_a_span_counts_the_hours_that_begin_in_it() -> None:
+    hours = tuple(
+        Hour(at_seconds=number * HOUR_SECONDS, decided_seconds=9, cost_micros=number, kept={"A": 1}) for number in range(6)
+    )
+    found = span(Week(hours=hours), 2 * HOUR_SECONDS, 4 * HOUR_SECONDS)
+    assert (found.hours, found.decided_seconds, found.cost_micros, found.kept) == (2, 18, 5, (("A", 2),))
+
+
+def test_fifteen_days_are_small() -> None:
+    """The state object of a loop has room for it."""
+    kept = {f"Code{number}": 9 * 3600 for number in range(8)}
+    hours = tuple(
+        Hour(at_seconds=number * 3600, decided_seconds=3600, node_seconds=10**7, cost_micros=10**10, kept=kept)
+        for number in range(MOST_HOURS)
+    )
+    week = with_news(Week(hours=hours), [news(number, f"{number} " + "x" * 300) for number in range(MOST_NEWS)])
+    assert len(msgspec.json.encode(week)) < 350_000
