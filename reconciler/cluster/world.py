@@ -18,6 +18,7 @@ from reconciler.cluster.unread import Unread
 from reconciler.cluster.values.kubernetes_version import KubernetesVersion
 from reconciler.cluster.volume import CsiNode, PersistentVolume, PersistentVolumeClaim, StorageClass
 from reconciler.cluster.workloads.capacity_quota import CapacityQuota
+from reconciler.cluster.workloads.pod_group import PodGroup
 from reconciler.cluster.workloads.pod_quota import ResourceQuota
 from reconciler.cluster.workloads.workload import Controller, DisruptionBudget, Service
 from reconciler.values.cluster_identity import ClusterIdentity, FleetPlace
@@ -191,6 +192,7 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
     resource_claims: tuple[ResourceClaim, ...] = ()
     claim_templates: tuple[ClaimTemplate, ...] = ()
     quotas: tuple[CapacityQuota, ...] = ()
+    pod_groups: tuple[PodGroup, ...] = ()
     scheduler_version: KubernetesVersion | None = None
     captured: tuple[str, ...] = ()
     not_captured: tuple[str, ...] = ()

@@ -19,6 +19,7 @@ from reconciler.kube.connection.server_version import server_version
 from reconciler.kube.watching.collection import (
     BUFFERS,
     DEVICES,
+    POD_GROUPS,
     QUOTAS,
     REQUESTS,
     SERVICES,
@@ -148,7 +149,7 @@ def capture(
         reads_buffers = not clouds.policies or any(one.policy.headroom_from.reads_buffers for one in clouds.policies)
         reads_requests = not clouds.policies or any(one.policy.requests_from.reads_requests for one in clouds.policies)
         asking = dict.fromkeys((*(BUFFERS if reads_buffers else ()), *(REQUESTS if reads_requests else ())))
-        for collection in (*WORKLOAD, *DEVICES, QUOTAS, *((SERVICES,) if reads_services else ()), *asking):
+        for collection in (*WORKLOAD, *DEVICES, POD_GROUPS, QUOTAS, *((SERVICES,) if reads_services else ()), *asking):
             reader.read(clusters.workload, "workload/" if two else "", (collection,))
     folder = "management/" if two else ""
     for collections in _by_kind(platform_collections(clusters.served, clusters.namespaces)):

@@ -9,6 +9,7 @@ from reconciler.kube.connection.api import Api
 from reconciler.kube.connection.token_review import may
 from reconciler.kube.watching.collection import (
     DEVICES,
+    POD_GROUPS,
     SERVICES,
     WORKLOAD,
     Served,
@@ -23,6 +24,7 @@ _GOOD_FOR = {
     "ResourceSlice": _CLAIMS,
     "ResourceClaim": _CLAIMS,
     "ResourceClaimTemplate": "resource claims that are not made yet, also of DaemonSets on new nodes",
+    "PodGroup": "pods of a PodGroup",
 }
 
 
@@ -66,7 +68,8 @@ def needed(
     places = target_namespaces or ("",)
     followed = (*WORKLOAD, *((SERVICES,) if services else ()))
     rights = [Right(group=item.group, resource=item.plural, verbs=READ) for item in followed]
-    rights += [Right(group=item.group, resource=item.plural, verbs=READ, optional=_GOOD_FOR[item.kind]) for item in DEVICES]
+    optional = (*DEVICES, POD_GROUPS)
+    rights += [Right(group=item.group, resource=item.plural, verbs=READ, optional=_GOOD_FOR[item.kind]) for item in optional]
     rights += [
         Right(group=item.group, resource=item.plural, verbs=READ, namespace=item.namespace, management=True)
         for item in platform_collections(served, target_namespaces)

@@ -18,7 +18,7 @@ from tests.policies import policy
 NOW = 1_800_000_000
 CAPI = "/apis/cluster.x-k8s.io/v1beta2"
 INFRA = "infrastructure.cluster.x-k8s.io"
-QUOTAS_GROUP = "/apis/autoscaling.x-k8s.io"
+QUOTAS_GROUP, GROUPS_PATH = "/apis/autoscaling.x-k8s.io", "/apis/scheduling.k8s.io"
 NOT_SERVED = ApiError(404, "NotFound", "no such group")
 Object = dict[str, object]
 
@@ -28,7 +28,7 @@ class _Server:
 
     def __init__(self, lists: Mapping[str, list[list[Object] | ApiError]] | None = None, **answers: object) -> None:
         self.lists = {path: list(pages) for path, pages in (lists or {}).items()}
-        self.answers = {"/version": {"gitVersion": "v1.36.3"}, QUOTAS_GROUP: NOT_SERVED, **answers}
+        self.answers = {"/version": {"gitVersion": "v1.36.3"}, QUOTAS_GROUP: NOT_SERVED, GROUPS_PATH: NOT_SERVED, **answers}
         self.asked: list[tuple[str, dict[str, str]]] = []
 
     def get(self, path: str, query: Mapping[str, str] | None = None) -> bytes:
@@ -197,6 +197,45 @@ def test_devices_that_cannot_be_captured(status: int, captured: bool, path: str,
     found = capture(_clusters(_Server({path: [ApiError(status, "No", "no")]})), "", NOW)
     assert (kind in found.world().captured) is captured
     assert [one.kind for one in found.unread] == ([] if captured else [kind])
+
+
+def test_pod_groups_are_captured_and_shared() -> None:
+    """The redacted ones say the same of their pods, under other names."""
+    gang = {"schedulingPolicy": {"gang": {"minCount": 3}}}
+    groups = [
+        _item("secret-train", "shop", spec=gang),
+        _item("secret-rack", "shop", spec={**gang, "schedulingConstraints": {"topology": [{"key": "secret-key"}]}}),
+    ]
+    of_group: dict[str, object] = {"containers": []}
+    pods = [
+        _item("a", "shop", spec=of_group | {"schedulingGroup": {"podGroupName": "secret-train"}}),
+        _item("b", "shop", spec=of_group | {"schedulingGroup": {"podGroupName": "secret-rack"}}),
+        _item("c", "shop", spec=of_group | {"schedulingGroup": {"podGroupName": "secret-train", "secret-part": 1}}),
+    ]
+    where, group = GROUPS_PATH, {"preferredVersion": {"version": "v1"}}
+    versions = [{"version": version} for version in ("v1", "v1beta1")]
+    server = _Server(
+        {"/api/v1/pods": [pods], f"{where}/v1beta1/podgroups": [groups]},
+        **{
+            where: {**group, "versions": versions},
+            f"{where}/v1": {"resources": [{"name": "priorityclasses", "kind": "PriorityClass"}]},
+            f"{where}/v1beta1": {"resources": [{"name": "podgroups", "kind": "PodGroup"}]},
+        },
+    )
+    found = capture(_clusters(server), "", NOW)
+    assert [(one.name, one.min_count, one.not_modelled) for one in found.world().pod_groups] == [
+        ("secret-rack", 1, ("schedulingConstraints",)),
+        ("secret-train", 3, ()),
+    ]
+    hidden = found.redacted(Pseudonyms(b"salt"))
+    world = hidden.world()
+    known = {one.name: (one.min_count, bool(one.problem or one.not_modelled)) for one in world.pod_groups}
+    assert sorted((known.get(one.pod_group), one.not_modelled) for one in world.pod_shapes if one.pod_group) == [
+        ((1, True), ()),
+        ((3, False), ()),
+    ]
+    assert [one.not_modelled for one in world.pod_shapes if not one.pod_group] == [("schedulingGroup",)]
+    assert not any(b"secret-" in text for text in hidden.files().values())
 
 
 @pytest.mark.parametrize("version", ["v1.36.3", ""])

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from reconciler.control.needed_rights import Right, RunMode, missing, needed
-from reconciler.kube.watching.collection import DEVICES, WORKLOAD, cluster_api
+from reconciler.kube.watching.collection import DEVICES, POD_GROUPS, WORKLOAD, cluster_api
 
 CAPI = "cluster.x-k8s.io"
 _READ = ("get", "list", "watch")
@@ -22,12 +22,12 @@ def test_reading_asks_for_no_write() -> None:
 
     assert {right.verbs for right in found} == {_READ}
     assert [(right.group, right.resource) for right in found if not right.management] == [
-        (item.group, item.plural) for item in (*WORKLOAD, *DEVICES)
+        (item.group, item.plural) for item in (*WORKLOAD, *DEVICES, POD_GROUPS)
     ]
     platform = {right.resource for right in found if right.management}
     assert {"machinedeployments", "machinesets", "machinepools", "machines", "clusters"} <= platform
-    devices = {item.plural for item in DEVICES}
-    assert not any(right.namespace or (right.optional and right.resource not in devices) for right in found)
+    optional = {item.plural for item in (*DEVICES, POD_GROUPS)}
+    assert not any(right.namespace or (right.optional and right.resource not in optional) for right in found)
 
 
 @pytest.mark.parametrize("mode", RunMode)
@@ -137,6 +137,15 @@ def test_services_are_asked_for_where_decisions_read_them() -> None:
     """With a default constraint of the scheduler that keeps pods pending."""
     more = [right for right in _needed(RunMode.READ_ONLY, services=True) if right not in _needed(RunMode.READ_ONLY)]
     assert more == [Right(group="", resource="services", verbs=_READ)]
+
+
+def test_pod_groups_are_good_for_their_pods() -> None:
+    """Without the right to read them, everything else is still decided."""
+    found = [right for right in _needed(RunMode.READ_ONLY) if right.group == "scheduling.k8s.io"]
+    assert [(right.resource, right.optional) for right in found] == [
+        ("priorityclasses", ""),
+        ("podgroups", "pods of a PodGroup"),
+    ]
 
 
 def test_devices_are_good_for_pods_with_claims() -> None:

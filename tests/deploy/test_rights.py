@@ -38,7 +38,7 @@ WORKLOAD = {
     "apps": ("replicasets", "statefulsets", "daemonsets", "deployments"),
     "batch": ("jobs",),
     "policy": ("poddisruptionbudgets",),
-    "scheduling.k8s.io": ("priorityclasses",),
+    "scheduling.k8s.io": ("priorityclasses", "podgroups"),
     "storage.k8s.io": ("storageclasses", "csinodes", "csidrivers", "csistoragecapacities", "volumeattachments"),
     "node.k8s.io": ("runtimeclasses",),
     "resource.k8s.io": ("deviceclasses", "resourceclaims", "resourceclaimtemplates", "resourceslices"),

@@ -96,6 +96,7 @@ class PodShape(msgspec.Struct, frozen=True, kw_only=True):
     verdicts differ within a node shape. `spread` has hard constraints only. `claims` are resource claims (DRA) in the
     order of the pod. Until a generated one is resolved, a shape with it belongs to a single pod.
     `required_features` names what a node's kubelet must declare that it can do (plugin NodeDeclaredFeatures).
+    `pod_group` is the name of the PodGroup that its pods are bound with (empty: each is bound by itself).
     `not_modelled` names fields of `spec` whose meaning is not known here. `defect` is why the rest was left out: judging it
     failed (see `cluster.defects`).
     """
@@ -117,6 +118,7 @@ class PodShape(msgspec.Struct, frozen=True, kw_only=True):
     scheduler_name: str = "default-scheduler"
     host_name_bound: bool = False
     required_features: tuple[str, ...] = ()
+    pod_group: str = ""
     not_modelled: tuple[str, ...] = ()
     defect: str = ""
 

@@ -209,8 +209,10 @@ def draft_shape(
         scheduler_name=spec.scheduler_name or "default-scheduler",
         host_name_bound=_names_host(node_selector, terms),
         required_features=required(spec),
-        not_modelled=spec.not_modelled if isinstance(spec, wire.WholePodSpec) else (),
     )
+    if isinstance(spec, wire.WholePodSpec):
+        group = spec.scheduling_group.pod_group_name if spec.scheduling_group is not None else ""
+        shape = msgspec.structs.replace(shape, pod_group=group, not_modelled=spec.not_modelled)
     settled = spec.priority is not None
     return ShapeDraft(shape=shape, priority_class=None if settled else spec.priority_class_name or "", problems=requests.problems)
 

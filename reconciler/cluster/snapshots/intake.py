@@ -51,12 +51,14 @@ from reconciler.cluster.wire import admission, attachment, meta, node, pod, volu
 from reconciler.cluster.wire import capacity_buffer as buffer_wire
 from reconciler.cluster.wire import capacity_quota as quota_wire
 from reconciler.cluster.wire import devices as device_wire
+from reconciler.cluster.wire import pod_group as group_wire
 from reconciler.cluster.wire import provisioning_request as request_wire
 from reconciler.cluster.wire.pod_decoding import PodDecoder
 from reconciler.cluster.workloads.admission import admitted
 from reconciler.cluster.workloads.autoscaler import HOME, at_work, runs_autoscaler
 from reconciler.cluster.workloads.capacity_buffer import BUFFER, CapacityBuffer, capacity_buffer
 from reconciler.cluster.workloads.capacity_quota import CapacityQuota, capacity_quota
+from reconciler.cluster.workloads.pod_group import POD_GROUP, PodGroup, pod_group
 from reconciler.cluster.workloads.pod_quota import ResourceQuota, resource_quota
 from reconciler.cluster.workloads.provisioning_request import REQUEST, ProvisioningRequest, provisioning_request
 from reconciler.cluster.workloads.workload import Controller, DisruptionBudget, Service
@@ -74,7 +76,7 @@ _DEVICE_VERSIONS = frozenset({"resource.k8s.io/v1", "resource.k8s.io/v1beta2"})
 """Versions in which slices, claims and templates have the same form. Older ones are skipped: the kind counts as not captured."""
 _REPLICATED = (("apps", "ReplicaSet"), ("apps", "StatefulSet"))
 _APART = frozenset(
-    {"PodDisruptionBudget", "ReplicaSet", "StatefulSet", "ReplicationController", "Job", "Service", BUFFER, REQUEST}
+    {"PodDisruptionBudget", "ReplicaSet", "StatefulSet", "ReplicationController", "Job", "Service", BUFFER, REQUEST, POD_GROUP}
 )
 _deployed = RawPart(workload.DeployedTemplate, "spec.template")
 _Reader = tuple[msgspec.json.Decoder[Any] | PodDecoder, Callable[[Any, int, Document], None]]
@@ -110,6 +112,7 @@ class Intake:
         self.resource_claims = Kept[ResourceClaim]()
         self.claim_templates = Kept[ClaimTemplate]()
         self.quotas = Kept[CapacityQuota]()
+        self.pod_groups = Kept[PodGroup]()
         self.buffers = Kept[CapacityBuffer]()
         self.resource_quotas = Kept[ResourceQuota]()
         self.templates: dict[tuple[str, str], Kept[StatedTemplate]] = {}
@@ -224,6 +227,7 @@ class Intake:
             ("batch", "Job"): (decoder(workload.Job), self._job),
             ("apps", "DaemonSet"): (decoder(workload.DaemonSet), self._daemon),
             ("scheduling.k8s.io", "PriorityClass"): (decoder(workload.PriorityClass), _keep(self.priorities)),
+            ("scheduling.k8s.io", POD_GROUP): (decoder(group_wire.PodGroup), _keep(self.pod_groups, pod_group, namespaced=True)),
             ("", "Namespace"): (decoder(workload.Namespace), self._namespace),
             ("", "PersistentVolume"): (decoder(volume.PersistentVolume), _keep(self.volumes, persistent_volume)),
             ("", "PersistentVolumeClaim"): (decoder(volume.Claim), _keep(self.claims, claim, namespaced=True)),
@@ -462,6 +466,7 @@ def assemble(intake: Intake, manifest: Manifest) -> World:
         resource_claims=tuple(intake.resource_claims.values()),
         claim_templates=tuple(intake.claim_templates.values()),
         quotas=tuple(intake.quotas.values()),
+        pod_groups=tuple(intake.pod_groups.values()),
         # A kubelet is never newer than its API server, and kube-scheduler is mostly of the API server's version.
         scheduler_version=manifest.version or max((item.kubelet for item in intake.nodes.values() if item.kubelet), default=None),
         captured=tuple(sorted(captured)),

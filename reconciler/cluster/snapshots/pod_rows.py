@@ -190,6 +190,7 @@ class PodRows:
                 _resizing(status) if bound and status else None,
                 status.resource_claim_statuses if status and spec.resource_claims else None,
                 spec.not_modelled,
+                spec.scheduling_group,
             )
         )
         number = self._draft_numbers.get(key)

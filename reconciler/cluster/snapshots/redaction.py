@@ -29,6 +29,7 @@ from reconciler.cluster.values.object_parts import DECODING_ERRORS
 from reconciler.cluster.wire import admission, meta, pod, workload
 from reconciler.cluster.wire import capacity_buffer as buffer_wire
 from reconciler.cluster.wire import capacity_quota as quota_wire
+from reconciler.cluster.wire import pod_group as group_wire
 from reconciler.cluster.wire import provisioning_request as request_wire
 from reconciler.cluster.wire.meta import LastApplied
 from reconciler.cluster.wire.pod import PodAnnotations
@@ -36,6 +37,7 @@ from reconciler.cluster.workloads import autoscaler
 from reconciler.cluster.workloads.autoscaler import runs_autoscaler
 from reconciler.cluster.workloads.capacity_buffer import capacity_buffer
 from reconciler.cluster.workloads.capacity_quota import capacity_quota
+from reconciler.cluster.workloads.pod_group import pod_group
 from reconciler.cluster.workloads.pod_quota import QUOTA_REQUESTS, resource_quota
 from reconciler.cluster.workloads.provisioning_request import provisioning_request
 from reconciler.values.decoding import convert, decode
@@ -304,6 +306,7 @@ _PARTS: dict[tuple[type, str], Any] = {
     (buffer_wire.PodTemplateObject, "template"): pod.PodTemplate,
     (request_wire.ProvisioningRequest, "spec"): request_wire.RequestSpec,
     (request_wire.ProvisioningRequest, "status"): request_wire.RequestStatus,
+    (group_wire.PodGroup, "spec"): group_wire.PodGroupSpec,
     (workload.ReplicaSpec, "template"): pod.PodTemplate,
     (workload.ReplicationControllerSpec, "template"): pod.PodTemplate,
     (workload.DeploymentSpec, "template"): pod.PodTemplate,
@@ -507,6 +510,8 @@ class _Cleaner:
     def _struct(self, kind: type[msgspec.Struct], value: Any) -> Any:  # noqa: ANN401 - JSON of any form
         if not isinstance(value, dict):
             return _GONE
+        if kind is pod.SchedulingGroup and value.keys() - {"podGroupName"}:
+            return HIDDEN
         made: Object = {}
         for field in msgspec.structs.fields(kind):
             name = field.encode_name
@@ -537,11 +542,14 @@ def _part(kind: type[msgspec.Struct], name: str) -> Any:  # noqa: ANN401 - a wir
 
 
 def _not_understood(read: Any, item: Object) -> bool:  # noqa: ANN401 - a wire type
-    """Whether an object that asks for room cannot be understood."""
+    """Whether an object that says who needs room cannot be understood."""
     if read is buffer_wire.CapacityBuffer:
         return bool(capacity_buffer(decode(_encoder.encode(item), buffer_wire.CapacityBuffer)).problem)
     if read is request_wire.ProvisioningRequest:
         return bool(provisioning_request(decode(_encoder.encode(item), request_wire.ProvisioningRequest)).problem)
+    if read is group_wire.PodGroup:
+        group = pod_group(decode(_encoder.encode(item), group_wire.PodGroup))
+        return bool(group.problem or group.not_modelled)
     return False
 
 

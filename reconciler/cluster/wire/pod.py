@@ -130,6 +130,12 @@ class SchedulingGate(msgspec.Struct, gc=False):
     name: str
 
 
+class SchedulingGroup(msgspec.Struct, rename="camel", gc=False, forbid_unknown_fields=True):
+    """`spec.schedulingGroup`: the PodGroup of the pod."""
+
+    pod_group_name: str
+
+
 class PodSpec(msgspec.Struct, rename="camel", gc=False):
     """`spec` of a pod or of a pod template."""
 
@@ -156,12 +162,13 @@ class PodSpec(msgspec.Struct, rename="camel", gc=False):
 
 
 class WholePodSpec(PodSpec, rename="camel", gc=False, forbid_unknown_fields=True, kw_only=True):
-    """`spec` of a pod. The fields that it adds decide neither where the pod may run nor what its end costs. A pod with any other
-    field is not modelled: `not_modelled` names such fields, sorted.
+    """`spec` of a pod. Apart from its group, the fields that it adds decide neither where the pod may run nor what its end costs.
+    A pod with any other field is not modelled: `not_modelled` names such fields, sorted.
 
-    SOURCE: k8s.io/api/core/v1, version 1.37. Not listed, since they decide who runs where: `schedulingGroup`.
+    SOURCE: k8s.io/api/core/v1, version 1.37.
     """
 
+    scheduling_group: SchedulingGroup | None = None
     # The kubelet ends the pod.
     active_deadline_seconds: Raw = EMPTY
     # Identities, names and settings inside the pod.

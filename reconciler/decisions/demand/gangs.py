@@ -1,6 +1,7 @@
 """Gangs: pods that are useful only together, so a plan places all of them or adds nodes for none.
 
-The policy says which pods are a gang (`pods.gangLabels`): by the label of a coscheduling plugin, a queue or a job.
+A PodGroup says how many of its pods have to run together. For other pods, the policy says which are a gang (`pods.gangLabels`):
+by the label of a coscheduling plugin, a queue or a job. Such a gang needs all its pods.
 """
 
 from collections import Counter
@@ -10,6 +11,7 @@ import msgspec
 
 from reconciler.cluster.pods.pod import PodShape
 from reconciler.cluster.world import World
+from reconciler.decisions.demand.pod_groups import grouped_pods
 from reconciler.decisions.demand.queue import Lot, Served
 from reconciler.decisions.reasons.pods import GangIncomplete, NoGroupFits
 from reconciler.decisions.situation.waiting_pods import WaitingPods
@@ -23,11 +25,13 @@ ONE_BY_ONE = 16
 
 
 class Gang(msgspec.Struct, frozen=True):
-    """One gang: (namespace, label, value), the shapes of its pending pods, and how many these are."""
+    """One gang: (namespace, label, value), the shapes of its pending pods, how many these are, and how many of them it needs. The
+    label of a PodGroup is empty, and its value is its name."""
 
     key: GangKey
     shapes: tuple[int, ...]
     pod_count: int
+    needed: int
 
     @property
     def name(self) -> str:
@@ -40,8 +44,8 @@ Refused = Mapping[int, tuple[Lot, ...]]
 
 
 def gang_of(shape: PodShape, labels: Sequence[str]) -> GangKey | None:
-    """The gang that pods of a shape belong to, by the first of the labels that they carry."""
-    if not labels:
+    """The gang that pods of a shape belong to, by the first of the labels that they carry. A PodGroup precedes labels."""
+    if not labels or shape.pod_group:
         return None
     own = dict(shape.labels)
     return next(((shape.namespace, label, own[label]) for label in labels if label in own), None)
@@ -53,7 +57,14 @@ def gangs(world: World, waiting: WaitingPods, labels: Sequence[str]) -> tuple[Ga
     for shape in waiting if labels else ():
         if (key := gang_of(world.pod_shapes[shape], labels)) is not None:
             by_gang.setdefault(key, []).append(shape)
-    return tuple(Gang(key, tuple(own), sum(len(waiting[shape]) for shape in own)) for key, own in sorted(by_gang.items()))
+    counts = {key: sum(len(waiting[shape]) for shape in own) for key, own in by_gang.items()}
+    by_label = [Gang(key, tuple(own), counts[key], counts[key]) for key, own in by_gang.items()]
+    by_object = [
+        Gang((one.key[0], "", one.key[1]), one.shapes, one.waiting, one.needed)
+        for one in grouped_pods(world, waiting)
+        if one.held is None and one.needed > 1
+    ]
+    return tuple(sorted((*by_label, *by_object), key=lambda gang: gang.key))
 
 
 def incomplete(all_gangs: Sequence[Gang], lots: Iterable[Lot], refused: Refused) -> tuple[Gang, ...]:
@@ -62,17 +73,16 @@ def incomplete(all_gangs: Sequence[Gang], lots: Iterable[Lot], refused: Refused)
     for lot in lots:
         placed[lot.shape] += len(lot.pods) if lot.served.outcome in WITH_PLACE else 0
     return tuple(
-        gang
-        for gang in all_gangs
-        if gang.shapes[0] not in refused and sum(placed[shape] for shape in gang.shapes) < gang.pod_count
+        gang for gang in all_gangs if gang.shapes[0] not in refused and sum(placed[shape] for shape in gang.shapes) < gang.needed
     )
 
 
 def given_up(world: World, broken: Sequence[Gang], lots: Iterable[Lot], rounds: int) -> Refused:
     """Those of the `broken` gangs that are left out of the next try: after `ONE_BY_ONE` rounds all of them. Before, the one that
-    would be served last: that of the lowest priority, then the last by key."""
+    would be served last: that of the lowest priority, then the last by key. Of many, only the first `ONE_BY_ONE` stay."""
     if rounds < ONE_BY_ONE:
-        broken = sorted(broken, key=lambda gang: (_priority(world, gang), _reversed(gang.key)))[:1]
+        last_first = sorted(broken, key=lambda gang: (_priority(world, gang), _reversed(gang.key)))
+        broken = last_first[: max(1, len(broken) - ONE_BY_ONE)]
     by_shape: dict[int, list[Lot]] = {}
     for lot in lots:
         by_shape.setdefault(lot.shape, []).append(lot)
@@ -109,7 +119,12 @@ def _incomplete(world: World, gang: Gang, lots: Sequence[Lot]) -> Reason:
     lost = [lot for lot in lots if lot.served.outcome not in WITH_PLACE]
     placed, first = gang.pod_count - sum(len(lot.pods) for lot in lost), min(lot.pods[0] for lot in lost)
     return GangIncomplete(
-        gang=gang.name, label=gang.key[1], pods=gang.pod_count, placed=placed, first=world.pods.key(first)
+        gang=gang.name,
+        label=gang.key[1],
+        pods=gang.pod_count,
+        needed=gang.needed,
+        placed=placed,
+        first=world.pods.key(first),
     ).reason()
 
 

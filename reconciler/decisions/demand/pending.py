@@ -8,6 +8,7 @@ import msgspec
 
 from reconciler.cluster.pods.pod import PodShape
 from reconciler.cluster.world import World
+from reconciler.decisions.demand.pod_groups import grouped_pods
 from reconciler.decisions.demand.queue import Demand, Lot, Served
 from reconciler.decisions.demand.surplus import surplus
 from reconciler.decisions.draft import Draft
@@ -40,12 +41,13 @@ def pending_demand(world: World, waiting: WaitingPods, state: SchedulingState, r
     delays = _own_delays(world)
     apart: list[Lot] = []
     above = surplus(world, chain.from_iterable(waiting.values()))
+    held = {shape: one.held for one in grouped_pods(world, waiting) if one.held is not None for shape in one.shapes}
     for shape, every in waiting.items():
         apart += [_apart(shape, (row,), PodOutcome.DELAYED, above[row]) for row in every if row in above] if above else []
         rows = [row for row in every if row not in above] if above else every
         if not rows:
             continue
-        if (never := never_placed(state, rules, shape)) is not None:
+        if (never := never_placed(state, rules, shape) or held.get(shape)) is not None:
             apart.append(_apart(shape, rows, *never))
             continue
         young, old = _by_age(world, rows, rules.new_pod_delay_seconds, delays, now_seconds)

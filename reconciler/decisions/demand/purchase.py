@@ -107,7 +107,7 @@ def _kinds(draft: Draft, shapes: Iterable[int]) -> dict[int, str]:
 def _text(shape: PodShape) -> bytes:
     """What a pod of the shape requires. Its identity does not count. A rollout, a Job's next run and the next pod of a
     StatefulSet have the same requirements as before, with other labels and claims."""
-    asked = msgspec.structs.replace(shape, namespace="", labels=(), volumes=())
+    asked = msgspec.structs.replace(shape, namespace="", labels=(), volumes=(), pod_group="")
     return msgspec.json.encode((asked, len(shape.volumes)))
 
 

@@ -354,16 +354,56 @@ class ShareUsed(Because, frozen=True, kw_only=True):
 
 
 class GangIncomplete(Because, frozen=True, kw_only=True):
-    """Some pods of a gang fit nowhere, so no node is added for the others."""
+    """Too few pods of a gang fit, so no node is added for them. Gangs of a label need all their pods. Gangs of a PodGroup need as
+    many as its `minCount` lacks (`label` is empty)."""
 
     code = "GangIncomplete"
     gang: str
     label: str
     pods: int
+    needed: int
     placed: int
     first: str
 
-    template = "only {placed} of {pods:pod} of gang {gang} (label {label}) would fit, and it needs all: {first} fits nowhere"
+    def sentence(self) -> str:
+        """What the gang lacks."""
+        of = f"label {self.label}" if self.label else "PodGroup"
+        needs = "all" if self.needed == self.pods else str(self.needed)
+        pods = count_text(self.pods, "pod")
+        return (
+            f"only {self.placed} of {pods} of gang {self.gang} ({of}) would fit, and it needs {needs}: {self.first} fits nowhere"
+        )
+
+
+class GangWaits(Because, frozen=True, kw_only=True):
+    """The PodGroup has fewer pods than its `minCount`, so kube-scheduler binds none of them."""
+
+    code = "GangWaits"
+    group: str
+    min_count: int
+    pods: int
+
+    template = "PodGroup {group} has {pods:pod}, and minCount is {min_count}: none runs before the others are created"
+
+
+class PodGroupUnknown(Because, frozen=True, kw_only=True):
+    """Nobody knows how many pods of the PodGroup have to run together."""
+
+    code = "PodGroupUnknown"
+    group: str
+    why: str
+
+    template = "its PodGroup {group} {why}"
+
+
+class PodGroupRejected(Because, frozen=True, kw_only=True):
+    """kube-scheduler binds no pod of the PodGroup, since its parts contradict each other."""
+
+    code = "PodGroupRejected"
+    group: str
+    why: str
+
+    template = "kube-scheduler rejects PodGroup {group}: {why}"
 
 
 class OtherScheduler(Because, frozen=True, kw_only=True):

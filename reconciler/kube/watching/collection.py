@@ -78,6 +78,8 @@ SERVICES = Collection(group="", kind="Service", version="v1", plural="services")
 """What is read as well where the scheduler's default constraints need it (see `scheduling.default_spread`)."""
 QUOTAS = Collection(group="autoscaling.x-k8s.io", kind="CapacityQuota", plural="capacityquotas", optional=True)
 """Read of the same cluster. Few servers have the kind. SOURCE: the Cluster Autoscaler's own definition; it is cluster-scoped."""
+POD_GROUPS = Collection(group="scheduling.k8s.io", kind="PodGroup", plural="podgroups", optional=True)
+"""Read of the same cluster. Servers have the kind since 1.36, if it is enabled. Without it, no pod of a PodGroup is judged."""
 
 _QUOTAS = Collection(group="", kind="ResourceQuota", version="v1", plural="resourcequotas", optional=True)
 _TEMPLATES = Collection(group="", kind="PodTemplate", version="v1", plural="podtemplates", optional=True)

@@ -15,7 +15,7 @@ from reconciler.cluster.values.unreadable import SnapshotError
 from reconciler.cluster.world import World
 from reconciler.kube.connection.api import Api
 from reconciler.kube.connection.server_version import server_version
-from reconciler.kube.watching.collection import DEVICES, QUOTAS, WORKLOAD, Collection, Served, cluster_api
+from reconciler.kube.watching.collection import DEVICES, POD_GROUPS, QUOTAS, WORKLOAD, Collection, Served, cluster_api
 from reconciler.kube.watching.live_pods import LivePods
 from reconciler.kube.watching.object_store import ObjectStore
 from reconciler.kube.watching.polled_source import PolledSource
@@ -62,7 +62,7 @@ class LiveWorld:
         served: tuple[Served, ...] = (),
         polled: tuple[PolledSource, ...] = (),
         namespaces: Iterable[str] = (),
-        workload_collections: tuple[Collection, ...] = (*WORKLOAD, *DEVICES, QUOTAS),
+        workload_collections: tuple[Collection, ...] = (*WORKLOAD, *DEVICES, POD_GROUPS, QUOTAS),
         also: Callable[[], Iterable[Collection]] = tuple,
         targets: Callable[[Callable[[], None]], TargetStreams] | None = None,
         on_change: Callable[[], None] = lambda: None,

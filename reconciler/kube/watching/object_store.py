@@ -32,6 +32,7 @@ _PLAIN = (
     "resource_claims",
     "claim_templates",
     "quotas",
+    "pod_groups",
     "buffers",
     "resource_quotas",
     "attachments",

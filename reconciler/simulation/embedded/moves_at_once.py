@@ -2,8 +2,8 @@
 
 This is for clusters in which nothing takes time. What happens is what evictions, controllers and kube-scheduler would do one
 after the other. Pods for which more than that is needed are left to them, with all that come after them in the scheduler's queue.
-They ask for devices, or could displace others. Drained pods without a controller, those that are not ready and those that a
-budget keeps are left to them as well.
+They ask for devices, are in a PodGroup, or could displace others. Drained pods without a controller, those that are not ready
+and those that a budget keeps are left to them as well.
 """
 
 from array import array
@@ -107,7 +107,7 @@ class MovesAtOnce:
 
     def _moves(self, shape: int) -> bool:
         value = self._objects.pod_shapes[shape]
-        return not (value.unmodelled or value.claims)
+        return not (value.unmodelled or value.claims or value.pod_group)
 
     def _places(self, rows: list[int], drained: int, table: PodTable) -> tuple[list[int], list[int]]:
         """Rows for which there is room, and the index of the node of each. The last `drained` ones are made again, so they come

@@ -2,15 +2,19 @@
 
 Of the nodes that fit, the first by name wins. kube-scheduler scores instead: by default it prefers the emptiest, with ties broken
 at random. A fixed order keeps runs repeatable. It also packs pods so that a drained pod rarely has to move twice.
+PodGroups are bound whole or not at all. They displace nobody here.
 """
 
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import groupby
 
 import msgspec
 
+from reconciler.decisions.demand.pod_groups import GroupedPods, grouped_pods
+from reconciler.decisions.situation.waiting_pods import waiting_pods
 from reconciler.scheduling.state import LastingState, SchedulingState
 from reconciler.simulation.embedded.objects import ClusterObjects
 from reconciler.simulation.embedded.pod_lifecycle import Preemption, find_victims
@@ -153,33 +157,58 @@ class Scheduler:
         bound: list[PodObject] = []
         preemptions: list[Preemption] = []
         full: set[int] = set()
-        position = 0
-        while position < len(waiting):
-            shape, end = waiting[position].shape, position
-            while end < len(waiting) and waiting[end].shape == shape:
-                end += 1
-            run = waiting[position:end]
-            position = end
-            placed = 0
-            modelled = not state.modelled(shape)
-            if shape not in full and modelled:
-                wanted = len(run)
-                spread = state.place(shape, wanted) if self.placing is None else self.placing(state, shape, wanted, nodes)
+        for needed, runs in self._together(waiting, now_seconds):
+            before = state.mark()
+            spreads = [self._places(run, state, full) for run in runs]
+            if sum(count for spread in spreads for _, count in spread) < needed:
+                state.undo(before)
+                spreads = [() for _ in runs]
+            for run, spread in zip(runs, spreads, strict=True):
+                placed = 0
                 for index, count in spread:
                     for pod in run[placed : placed + count]:
                         objects.bind(pod, nodes[index])
                         bound.append(pod)
                     placed += count
-            if placed < len(run):
-                full.add(shape)
-                higher = modelled and objects.pod_shapes[shape].priority > lowest
-                self._leave(run[placed:], nodes, state, preemptions, now_seconds, higher=higher)
+                if placed < len(run):
+                    shape = run[0].shape
+                    full.add(shape)
+                    alone = not objects.pod_shapes[shape].pod_group
+                    higher = alone and not state.modelled(shape) and objects.pod_shapes[shape].priority > lowest
+                    self._leave(run[placed:], nodes, state, preemptions, now_seconds, higher=higher)
         # What was bound is told to the cache as everything else that moved; room that was kept for somebody is not.
         state.undo(tried)
         # A pod that asks for company may fit once that company runs; every other refusal stands until nodes change.
         again = bool(bound) and any(pod.node is None and objects.pod_shapes[pod.shape].affinity for pod in waiting)
         self._looked_at = -1 if again else objects.revision
         return Bindings(tuple(bound), tuple(preemptions))
+
+    def _places(self, run: list[PodObject], state: SchedulingState, full: set[int]) -> Sequence[tuple[int, int]]:
+        """Where pods of one shape go: (node, pods)."""
+        shape, wanted = run[0].shape, len(run)
+        if shape in full or state.modelled(shape):
+            return ()
+        return state.place(shape, wanted) if self.placing is None else self.placing(state, shape, wanted, self._cache.nodes)
+
+    def _together(self, waiting: list[PodObject], now_seconds: int) -> Iterator[tuple[int, list[list[PodObject]]]]:
+        """Pods in the order in which they are looked at, in runs of one shape each. The number with them says how
+        many of them are bound at least, or none. The pods of a PodGroup are looked at when the first of them is."""
+        objects = self._objects
+        groups: dict[int, GroupedPods] = {}
+        if any(objects.pod_shapes[pod.shape].pod_group for pod in waiting):
+            world = objects.world(now_seconds)
+            groups = {shape: group for group in grouped_pods(world, waiting_pods(world)) for shape in group.shapes}
+        of_group: dict[tuple[str, str], list[PodObject]] = {}
+        for pod in waiting:
+            if pod.shape in groups:
+                of_group.setdefault(groups[pod.shape].key, []).append(pod)
+        for shape, alike in groupby(waiting, key=lambda pod: pod.shape):
+            if shape not in groups:
+                yield 0, [list(alike)]
+            elif members := of_group.pop(groups[shape].key, None):
+                members.sort(key=lambda pod: pod.shape)
+                needed = len(members) + 1 if groups[shape].held is not None else groups[shape].needed
+                yield needed, [list(run) for _, run in groupby(members, key=lambda pod: pod.shape)]
 
     def _leave(
         self,

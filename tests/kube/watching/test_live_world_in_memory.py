@@ -12,7 +12,17 @@ import pytest
 from reconciler.cluster.snapshots.document import Document
 from reconciler.cluster.unread import Unread
 from reconciler.cluster.world import BufferProblem
-from reconciler.kube.watching.collection import BUFFERS, DEVICES, QUOTAS, REQUESTS, SERVICES, WORKLOAD, Collection, Served
+from reconciler.kube.watching.collection import (
+    BUFFERS,
+    DEVICES,
+    POD_GROUPS,
+    QUOTAS,
+    REQUESTS,
+    SERVICES,
+    WORKLOAD,
+    Collection,
+    Served,
+)
 from reconciler.kube.watching.followed_kinds import FollowedKinds
 from reconciler.kube.watching.live_world import IncompleteViewError, LiveWorld
 from reconciler.kube.watching.reflector import Reflector
@@ -244,6 +254,24 @@ def test_devices_are_followed(small: FakeApiServer) -> None:
         small.remove(f"{CLAIM_TEMPLATES}/t")
         eventually(lambda: not (world.observe().resource_slices or world.observe().resource_claims), "both are gone")
         eventually(lambda: not world.observe().claim_templates, "the template is gone")
+
+
+def test_pod_groups_are_followed(small: FakeApiServer) -> None:
+    """A group that is there asks for less, and is gone."""
+    path = "/apis/scheduling.k8s.io/v1beta1/namespaces/shop/podgroups/train"
+    small.serve("/apis/scheduling.k8s.io/v1beta1/podgroups", "PodGroup")
+
+    def asking(least: int) -> dict[str, Any]:
+        spec = {"schedulingPolicy": {"gang": {"minCount": least}}}
+        return {"metadata": {"name": "train", "namespace": "shop"}, "spec": spec}
+
+    small.put(path, asking(6))
+    with following(small, workload_collections=(*FEW, POD_GROUPS)) as world:
+        assert [(one.name, one.min_count) for one in world.observe().pod_groups] == [("train", 6)]
+        small.put(path, asking(4))
+        eventually(lambda: [one.min_count for one in world.observe().pod_groups] == [4], "the lower minimum")
+        small.remove(path)
+        eventually(lambda: not world.observe().pod_groups, "the group is gone")
 
 
 def test_devices_that_may_not_be_read(small: FakeApiServer) -> None:

@@ -1,8 +1,10 @@
 """Pending pods are bound by priority, age and name, to the first node that fits, with preemption."""
 
 import msgspec
+import pytest
 
 from reconciler.cluster.pods.pod_table import PodTable
+from reconciler.cluster.workloads.pod_group import PodGroup
 from reconciler.simulation.embedded.agenda import Happened
 from reconciler.simulation.embedded.cluster import SimulatedCluster
 from reconciler.simulation.embedded.pod_object import PodObject
@@ -151,3 +153,39 @@ def test_pods_of_two_looks_take_their_room_once():
         simulated.objects.add_pod(PodObject(first.namespace, name, name, first.shape, first.traits, NOW))
         simulated.advance_to(NOW)
     assert _places(simulated) == {"web-1": "general-1", "web-2": "general-1", "web-3": ""}
+
+
+def _gang(cluster: ClusterBuilder, least: int) -> SimulatedCluster:
+    world = cluster.world(pod_groups=(PodGroup(namespace="shop", name="train", min_count=least),))
+    simulated = SimulatedCluster(world, policy(node_group("general")), NOW)
+    simulated.advance_to(NOW)
+    return simulated
+
+
+@pytest.mark.parametrize(("nodes", "bound"), [(2, ["other-1"]), (3, ["train-1", "train-2", "train-3"])])
+def test_pods_of_a_group_are_bound_together(nodes: int, bound: list[str]):
+    """Three pods of two forms that take a node each. With two nodes, a younger pod gets the place of none."""
+    cluster = ClusterBuilder()
+    cluster.group("general", nodes=nodes, cpu="4")
+    cluster.pods("train", 2, cpu="4", shape={"pod_group": "train"})
+    cluster.pods("other", 1, cpu="3", age=10)
+    cluster.pods("train-3", 1, cpu="3500m", age=5, shape={"pod_group": "train"})
+    places = _places(_gang(cluster, 3))
+    assert sorted(name.removesuffix("-1") if "3-1" in name else name for name, node in places.items() if node) == bound
+
+
+def test_members_that_run_count_for_their_group():
+    """One runs, two have to: one more place is enough for one more pod."""
+    cluster = ClusterBuilder()
+    cluster.group("general", nodes=2, cpu="4")
+    cluster.pods("old", 1, cpu="4", on="general-1", shape={"pod_group": "train"})
+    cluster.pods("train", 2, cpu="4", shape={"pod_group": "train"})
+    assert _places(_gang(cluster, 2)) == {"old-1": "general-1", "train-1": "general-2", "train-2": ""}
+
+
+def test_a_group_that_nobody_knows_waits():
+    """Its PodGroup is another one."""
+    cluster = ClusterBuilder()
+    cluster.group("general", nodes=2, cpu="4")
+    cluster.pods("lost", 1, cpu="4", shape={"pod_group": "lost"})
+    assert _places(_gang(cluster, 2)) == {"lost-1": ""}

@@ -1,0 +1,101 @@
+"""PodGroups with pending pods: how many of these must run together, and which of them wait for something else than a node.
+
+SOURCE: kube-scheduler 1.36 and 1.37 (plugin GangScheduling, and `validatePodGroup` since 1.37).
+"""
+
+from array import array
+from collections.abc import Mapping
+
+import msgspec
+
+from reconciler.cluster.workloads.pod_group import POD_GROUP, PodGroup
+from reconciler.cluster.world import World
+from reconciler.decisions.reasons.pods import GangWaits, NotModelled, PodGroupRejected, PodGroupUnknown
+from reconciler.decisions.situation.waiting_pods import WaitingPods
+from reconciler.plan.plan import PodOutcome
+from reconciler.plan.reason import Reason
+from reconciler.scheduling.kernels import loops
+
+_JUDGES_PRIORITY = (1, 37, 0)
+"""The first version in which kube-scheduler compares the priority of a group with that of its pods."""
+
+
+class GroupedPods(msgspec.Struct, frozen=True):
+    """The pending pods of one PodGroup, by shape and in number. `needed` of them have to get a place together (1: each by
+    itself). With `held`, none gets a place: what that means for them, and why."""
+
+    key: tuple[str, str]
+    shapes: tuple[int, ...]
+    waiting: int
+    needed: int = 1
+    held: tuple[PodOutcome, Reason] | None = None
+
+
+def grouped_pods(world: World, waiting: WaitingPods) -> tuple[GroupedPods, ...]:
+    """All PodGroups of pending pods, by namespace and name. Terminating pods count no more: others have to replace them."""
+    by_group: dict[tuple[str, str], list[int]] = {}
+    for shape in waiting:
+        of = world.pod_shapes[shape]
+        if of.pod_group:
+            by_group.setdefault((of.namespace, of.pod_group), []).append(shape)
+    if not by_group:
+        return ()
+    known = {(one.namespace, one.name): one for one in world.pod_groups}
+    bound = bound_members(world)
+    return tuple(
+        _grouped(world, waiting, key, tuple(by_group[key]), known.get(key), bound.get(key, 0)) for key in sorted(by_group)
+    )
+
+
+def bound_members(world: World) -> Mapping[tuple[str, str], int]:
+    """How many pods of each PodGroup are on a node, and neither finished nor terminating."""
+    shapes = {number: (one.namespace, one.pod_group) for number, one in enumerate(world.pod_shapes) if one.pod_group}
+    if not shapes:
+        return {}
+    pods = world.pods
+    starts, order = array("i", bytes(4 * (len(world.pod_shapes) + 2))), array("i", bytes(4 * len(pods)))
+    loops.by_node(pods.shape, starts, order)
+    bound: dict[tuple[str, str], int] = {}
+    for number, key in shapes.items():
+        rows = order[starts[number] : starts[number + 1]]
+        here = sum(1 for row in rows if pods.node[row] >= 0 and not pods.deletion_seconds[row] and not pods.finished(row))
+        bound[key] = bound.get(key, 0) + here
+    return bound
+
+
+def _grouped(
+    world: World, waiting: WaitingPods, key: tuple[str, str], shapes: tuple[int, ...], group: PodGroup | None, bound: int
+) -> GroupedPods:
+    count = sum(len(waiting[shape]) for shape in shapes)
+    least = 1 if group is None else group.min_count
+    needed = max(1, least - bound)
+    name = "/".join(key)
+    held = _unknown(world, name, group) if group is None or group.problem else _held(world, name, group, shapes)
+    if held is None and needed > count:
+        held = PodOutcome.DELAYED, GangWaits(group=name, min_count=least, pods=bound + count).reason()
+    return GroupedPods(key, shapes, count, needed, held)
+
+
+def _unknown(world: World, name: str, group: PodGroup | None) -> tuple[PodOutcome, Reason]:
+    if group is not None:
+        return PodOutcome.NOT_MODELLED, PodGroupUnknown(group=name, why=f"cannot be read: {group.problem}").reason()
+    if POD_GROUP not in world.captured:
+        return PodOutcome.NOT_MODELLED, PodGroupUnknown(group=name, why="was not captured").reason()
+    return PodOutcome.DELAYED, PodGroupUnknown(group=name, why="does not exist, and kube-scheduler waits for it").reason()
+
+
+def _held(world: World, name: str, group: PodGroup, shapes: tuple[int, ...]) -> tuple[PodOutcome, Reason] | None:
+    if group.not_modelled:
+        fields = ", ".join(f"spec.{field}" for field in group.not_modelled)
+        return PodOutcome.NOT_MODELLED, NotModelled(feature=f"{fields} of PodGroup {name}").reason()
+    of = [world.pod_shapes[shape] for shape in shapes]
+    if len({one.scheduler_name for one in of}) > 1:
+        return _rejected(name, "its pods differ in spec.schedulerName")
+    odd = next((one.priority for one in of if one.priority != group.priority), None)
+    if odd is None or (world.scheduler_version is not None and world.scheduler_version < _JUDGES_PRIORITY):
+        return None
+    return _rejected(name, f"its priority is {group.priority}, and that of a pod is {odd}")
+
+
+def _rejected(name: str, why: str) -> tuple[PodOutcome, Reason]:
+    return PodOutcome.UNPLACEABLE, PodGroupRejected(group=name, why=why).reason()
