@@ -94,6 +94,15 @@ DEMO = "demo"
     type=NAMED_PATH,
     help="Take push notifications at /webhook that this secret signs.",
 )
+@click.option("--notify-url", metavar="URL", help="Send news to this webhook, signed.")
+@click.option("--notify-secret-file", metavar="FILE", type=NAMED_PATH, help="Secret that signs news for --notify-url.")
+@click.option(
+    "--notify-grade",
+    type=click.Choice(["Warning", "Normal"]),
+    default="Warning",
+    show_default=True,
+    help="Lowest grade of news that is sent.",
+)
 @log_options
 @connection_options
 @source_options
@@ -119,6 +128,9 @@ def command(
     beside_autoscaler: bool,
     cluster_autoscaler_metrics: bool,
     webhook_secret_file: Path | None,
+    notify_url: str | None,
+    notify_secret_file: Path | None,
+    notify_grade: str,
     log_format: str,
     log_level: str,
     context: str | None,
@@ -165,12 +177,14 @@ def command(
     from reconciler.cli.inputs.connections import ConnectionChoice
     from reconciler.cli.processes.live_loop import LoopChoice, run_live
     from reconciler.cli.processes.live_pages import Listening
+    from reconciler.cli.processes.notifying import Notifying
 
     loop = LoopChoice(
         policy=policy_path, namespace=namespace, read_only=read_only, once=once, period_seconds=period_seconds,
         cluster_name=cluster_name, cluster_autoscaler_metrics=cluster_autoscaler_metrics,
         beside_autoscaler=beside_autoscaler, lease_seconds=lease_seconds, drain_timeout_seconds=drain_timeout_seconds,
         wave_soak_seconds=wave_soak_seconds, log=LogChoice(form=log_format, level=log_level),
+        notifying=Notifying(url=notify_url, secret_file=notify_secret_file, grade=notify_grade),
         listening=Listening(
             listen=listen, probes=probes, tls_certificate=tls_certificate, webhook_secret=webhook_secret_file,
         ),

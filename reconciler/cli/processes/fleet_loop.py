@@ -13,6 +13,7 @@ from reconciler.cli.outputs.failure import EXIT_OK, InputError
 from reconciler.cli.processes.live_loop import Ending, LoopChoice, own_identity, timing, wired
 from reconciler.cli.processes.live_pages import fleet_listening
 from reconciler.cli.processes.live_source import LiveSource, say, tree_source
+from reconciler.cli.processes.notifying import PATIENCE_SECONDS
 
 if TYPE_CHECKING:
     from reconciler.control.live.live_process import LiveProcess
@@ -37,6 +38,7 @@ def run_fleet(loop: LoopChoice, connection: ConnectionChoice, repository: Source
     """Run until SIGTERM or SIGINT; a second one ends at once. Raises `InputError`."""
     _check(loop, repository)
     loop.listening.check()
+    loop.notifying.check()
     journal = loop.log.opened()
     ending = Ending()
     connections = connected(connection, tell=lambda words: journal.warning("CertificateNotChecked", words))
@@ -50,12 +52,16 @@ def run_fleet(loop: LoopChoice, connection: ConnectionChoice, repository: Source
     identity = fleet.settings.identity
     journal.info("Started", "this instance shares the clusters with the others of its namespace", identity=identity)
     fleet.start()
+    if made.news is not None:
+        made.news.start()
     try:
         ending.wait()
     finally:
         journal.info("Stopping", "no new iteration begins, and other instances take over the loops")
         fleet.stop()
         made.stop()
+        if made.news is not None:
+            made.news.stop(PATIENCE_SECONDS)
         for server in servers:
             server.stop()
     journal.info("Stopped", "all Leases are released")
@@ -95,6 +101,7 @@ class _Fleet:
         from reconciler.kube.watching.watch_pace import RealPace
 
         self._loop = loop
+        self.news = loop.notifying.opened(journal)
         self._contents: Contents = Contents()
         self._hub: StreamHub = StreamHub(RealPace().monotonic)
         self._repository = repository
@@ -186,7 +193,7 @@ class _Fleet:
         )  # fmt: skip
         return wired(
             settings, connections, source, log, lease=lease, targets=self._shared.of(cluster), turned=gate.turned, drive=drive,
-            neighbours=self.process.clusters, rivals=self._rivals,
+            neighbours=self.process.clusters, rivals=self._rivals, news=self.news,
         )  # fmt: skip
 
     def _log(self, name: "LoopName | None") -> "Log":

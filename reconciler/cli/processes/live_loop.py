@@ -18,11 +18,13 @@ from reconciler.cli.outputs.failure import EXIT_OK, InputError
 from reconciler.cli.processes.custom_resources_source import ClusterSource
 from reconciler.cli.processes.live_pages import Listening
 from reconciler.cli.processes.live_source import DEFAULT_DIRECTORY, LiveSource, say, source_in_cluster
+from reconciler.cli.processes.notifying import PATIENCE_SECONDS, Notifying
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from reconciler.control.live.live_process import LiveProcess, Settings
+    from reconciler.control.live.news_webhook import NewsWebhook
     from reconciler.control.log import Log
     from reconciler.control.policy.custom_source import CustomResourceSource
     from reconciler.control.policy.followed_source import FollowedSource
@@ -57,6 +59,7 @@ class LoopChoice(msgspec.Struct, frozen=True, kw_only=True):
     lease_seconds: int
     wave_soak_seconds: int
     log: LogChoice
+    notifying: Notifying = Notifying()
 
 
 def run_live(loop: LoopChoice, connection: ConnectionChoice, repository: SourceChoice) -> int:
@@ -64,6 +67,7 @@ def run_live(loop: LoopChoice, connection: ConnectionChoice, repository: SourceC
     from reconciler.cli.processes.live_pages import listening, show
 
     loop.listening.check()
+    loop.notifying.check()
     journal = loop.log.opened()
     source: LiveSource | ClusterSource | None = None
     if not repository.in_cluster:
@@ -95,9 +99,12 @@ def run_live(loop: LoopChoice, connection: ConnectionChoice, repository: SourceC
         for server in servers:
             server.stop()
         return EXIT_OK
-    process = _process(loop, connection, connections, source, name, journal)
+    news = loop.notifying.opened(journal)
+    process = _process(loop, connection, connections, source, name, journal, news)
     show(servers, loop.listening, process, cluster_autoscaler_names=loop.cluster_autoscaler_metrics)
     journal.info("Started", address, identity=process.settings.identity, policy=name, **probes)
+    if news is not None:
+        news.start()
     process.start()
     worker = threading.Thread(target=process.run, name="loop")
     worker.start()
@@ -107,6 +114,8 @@ def run_live(loop: LoopChoice, connection: ConnectionChoice, repository: SourceC
         journal.info("Stopping", "no new iteration begins, and drains are finished or undone")
         process.stop()
         worker.join()
+        if news is not None:
+            news.stop(PATIENCE_SECONDS)
         for server in servers:
             server.stop()
     journal.info("Stopped", "the Lease is released")
@@ -161,8 +170,9 @@ def _process(
     source: LiveSource | ClusterSource,
     name: str,
     journal: "Log",
+    news: "NewsWebhook | None" = None,
 ) -> "LiveProcess":
-    return wired(_settings(loop, connection, connections, name), connections, source, journal)
+    return wired(_settings(loop, connection, connections, name), connections, source, journal, news=news)
 
 
 def wired(
@@ -177,8 +187,9 @@ def wired(
     drive: "Drive | None" = None,
     neighbours: "Callable[[], tuple[ClusterIdentity, ...]]" = tuple,
     rivals: "RivalWatch | None" = None,
+    news: "NewsWebhook | None" = None,
 ) -> "LiveProcess":
-    """The process of one loop. The last six are as `LiveProcess` takes them."""
+    """The process of one loop. The last seven are as `LiveProcess` takes them."""
     from reconciler.cli.processes.sized import Sized
     from reconciler.control.live.live_process import LiveProcess
     from reconciler.control.live.source_standing import StandingRecord
@@ -229,7 +240,7 @@ def wired(
     process = LiveProcess(
         settings, connections.workload, connections.management, follow,
         journal, now_seconds=lambda: int(time.time()), wall_seconds=time.time, objects=objects, lease=lease, targets=targets,
-        turned=turned, drive=drive, neighbours=neighbours, rivals=rivals,
+        turned=turned, drive=drive, neighbours=neighbours, rivals=rivals, news=news,
     )  # fmt: skip
     made.append(process)
     if not settings.read_only:

@@ -15,6 +15,7 @@ from reconciler.control.live.live_memory_store import LiveMemoryStore, remembere
 from reconciler.control.live.live_port import LivePort
 from reconciler.control.live.live_providers import LiveProviders
 from reconciler.control.live.live_run import LiveRun
+from reconciler.control.live.news_webhook import NewsWebhook
 from reconciler.control.live.other_policies import OtherPolicies
 from reconciler.control.live.request_status import request_answers
 from reconciler.control.live.telling import Telling
@@ -144,7 +145,7 @@ class LiveProcess:
     makes the streams of the management cluster where several processes share them. `turned` is given every report.
     `drive` drives the streams of the workload cluster (None: each has a thread). `neighbours`
     returns all clusters of the fleet that this cluster is in. `rivals` looks for other autoscalers on a management cluster that
-    several loops share. This loop then looks there at its own namespaces alone.
+    several loops share. This loop then looks there at its own namespaces alone. `news` sends what happens to a webhook.
 
     A process that loses the Lease stays. Its view is in sync, so that it takes over within one iteration when it leads again. It
     then uses nothing that it knew as the leader. It reads memory and policy again; drains are marked on the nodes.
@@ -167,6 +168,7 @@ class LiveProcess:
         drive: Drive | None = None,
         neighbours: Callable[[], tuple[ClusterIdentity, ...]] = tuple,
         rivals: RivalWatch | None = None,
+        news: NewsWebhook | None = None,
     ) -> None:
         self.settings = settings
         self.journal = log
@@ -271,6 +273,7 @@ class LiveProcess:
             self.workload, self.management, self.state, None if settings.read_only else objects(self.management),
             identity=settings.identity, wall_seconds=wall_seconds,
             lost=lambda why: self.journal.warning("LostLease", why),
+            **({} if news is None else {"news": partial(news.tell, settings.cluster, settings.name)}),
         )  # fmt: skip
         self._answering = tuple(
             Answers(self.workload, lambda: int(wall_seconds()), collection, answers)

@@ -1,6 +1,6 @@
 """What an iteration of the live loop leaves for people: Events, the status of custom resources, the last plan with the memory."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 from reconciler.cluster.target import TargetRef
@@ -12,7 +12,7 @@ from reconciler.control.policy.stored_policy import LockedState
 from reconciler.control.turn.announcements import announcements
 from reconciler.control.turn.turn_report import LoopReport
 from reconciler.kube.connection.api import Api
-from reconciler.kube.leading.events import EventRecorder
+from reconciler.kube.leading.events import EventRecorder, Happening
 from reconciler.kube.leading.lease import NotLeaderError
 from reconciler.kube.watching.collection import Served
 from reconciler.plan.plan import Plan
@@ -31,14 +31,17 @@ class Telling:
         identity: str,
         wall_seconds: Callable[[], float],
         lost: Callable[[str], None],
+        news: Callable[[Sequence[Happening], int], None] = lambda _happenings, _at_seconds: None,
     ) -> None:
-        """Events of pods go to `workload`, all others to `management`; `lost` is given why this process may not tell any more."""
+        """Events of pods go to `workload`, all others to `management`; `lost` is given why this process may not tell any more.
+        `news` gets what happened, and when."""
         self._recorder = EventRecorder(management, identity, wall_seconds)
         self._pod_recorder = EventRecorder(workload, identity, wall_seconds)
         self._record = PlanRecorder(state)
         self._week = WeekRecorder(state)
         self._objects = objects
         self._lost = lost
+        self._news = news
         self._before: Plan | None = None
 
     def began(self) -> None:
@@ -55,6 +58,7 @@ class Telling:
             self._objects.turned(report)
         self._record.turned(report)
         self._week.turned(report, happenings)
+        self._news(happenings, report.at_seconds)
         self._before = report.plan or self._before
         try:
             for happening in happenings:

@@ -24,8 +24,9 @@ class DownloadError(Exception):
         self.timed_out = timed_out
 
 
-def downloaded(url: str, most_bytes: int, timeout_seconds: float = TIMEOUT_SECONDS) -> bytes:
-    """The content of `url` (http or https, without a user). A redirect is an error, because its destination is unknown."""
+def connection_to(url: str, silence_seconds: float) -> tuple[http.client.HTTPConnection, str]:
+    """A connection to the server of `url` (http or https, without a user), not opened yet, and the path there. Raises
+    `DownloadError` for another address."""
     try:
         parts = urlsplit(url)
         host, port = parts.hostname, parts.port
@@ -38,15 +39,19 @@ def downloaded(url: str, most_bytes: int, timeout_seconds: float = TIMEOUT_SECON
         or not (url.isascii() and url.isprintable())
     ):
         raise DownloadError("invalid address: use a plain http:// or https:// address")
+    path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+    if parts.scheme == "https":
+        return http.client.HTTPSConnection(host, port, timeout=silence_seconds, context=ssl.create_default_context()), path
+    return http.client.HTTPConnection(host, port, timeout=silence_seconds), path
+
+
+def downloaded(url: str, most_bytes: int, timeout_seconds: float = TIMEOUT_SECONDS) -> bytes:
+    """The content of `url` (http or https, without a user). A redirect is an error, because its destination is unknown."""
     deadline = time.monotonic() + timeout_seconds
     silence = min(_SILENCE_SECONDS, timeout_seconds)
-    connection = (
-        http.client.HTTPSConnection(host, port, timeout=silence, context=ssl.create_default_context())
-        if parts.scheme == "https"
-        else http.client.HTTPConnection(host, port, timeout=silence)
-    )
+    connection, path = connection_to(url, silence)
     try:
-        connection.request("GET", (parts.path or "/") + (f"?{parts.query}" if parts.query else ""))
+        connection.request("GET", path)
         # An HTTP/1.0 server leaves its socket to the answer: closing the connection would not close it.
         with connection.getresponse() as response:
             if response.status != _OK:

@@ -86,10 +86,12 @@ class Stage:
     def __init__(self, objects: Objects | None = None) -> None:
         self.workload, self.management, self.parts = Cluster(), Cluster(), Parts()
         self.lost: list[str] = []
+        self.news: list[tuple[int, tuple[str, ...]]] = []
         self.now = 1000.0
         self.telling = Telling(
             self.workload, self.management, self.parts, objects,  # type: ignore[arg-type]
             identity="pod-1", wall_seconds=lambda: self.now, lost=self.lost.append,
+            news=lambda happenings, at_seconds: self.news.append((at_seconds, tuple(one.reason for one in happenings))),
         )  # fmt: skip
         cluster = ClusterBuilder()
         cluster.group("general", nodes=1)
@@ -115,6 +117,13 @@ def test_each_event_goes_to_the_cluster_that_its_object_is_of() -> None:
     record = plan_in(stage.parts)
     assert record is not None
     assert (record.summary, record.groups[0].line.name) == ("1 held.", "general")
+
+
+def test_news_are_what_the_events_are() -> None:
+    stage = Stage()
+    stage.turn()
+    stage.turn()
+    assert stage.news == [(1000, ("Held", "NotTriggerScaleUp")), (1000, ())]
 
 
 def test_what_was_told_of_the_plan_before_is_not_told_again() -> None:
