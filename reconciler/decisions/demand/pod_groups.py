@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 import msgspec
 
+from reconciler.cluster.pods.pod_table import is_ready
 from reconciler.cluster.workloads.pod_group import POD_GROUP, PodGroup
 from reconciler.cluster.world import World
 from reconciler.decisions.reasons.pods import GangWaits, NotModelled, PodGroupRejected, PodGroupUnknown
@@ -18,6 +19,8 @@ from reconciler.scheduling.kernels import loops
 
 _JUDGES_PRIORITY = (1, 37, 0)
 """The first version in which kube-scheduler compares the priority of a group with that of its pods."""
+
+_MISSING, _NOT_CAPTURED = "does not exist, and kube-scheduler waits for it", "was not captured"
 
 
 class GroupedPods(msgspec.Struct, frozen=True):
@@ -41,14 +44,19 @@ def grouped_pods(world: World, waiting: WaitingPods) -> tuple[GroupedPods, ...]:
     if not by_group:
         return ()
     known = {(one.namespace, one.name): one for one in world.pod_groups}
-    bound = bound_members(world)
+    bound = _members(world, ready=False)
     return tuple(
         _grouped(world, waiting, key, tuple(by_group[key]), known.get(key), bound.get(key, 0)) for key in sorted(by_group)
     )
 
 
-def bound_members(world: World) -> Mapping[tuple[str, str], int]:
-    """How many pods of each PodGroup are on a node, and neither finished nor terminating."""
+def ready_members(world: World) -> Mapping[tuple[str, str], int]:
+    """How many pods of each PodGroup are ready on their node."""
+    return _members(world, ready=True)
+
+
+def _members(world: World, *, ready: bool) -> Mapping[tuple[str, str], int]:
+    """How many pods of each PodGroup are on a node, and neither finished nor terminating; or only those that are `ready`."""
     shapes = {number: (one.namespace, one.pod_group) for number, one in enumerate(world.pod_shapes) if one.pod_group}
     if not shapes:
         return {}
@@ -58,8 +66,8 @@ def bound_members(world: World) -> Mapping[tuple[str, str], int]:
     bound: dict[tuple[str, str], int] = {}
     for number, key in shapes.items():
         rows = order[starts[number] : starts[number + 1]]
-        here = sum(1 for row in rows if pods.node[row] >= 0 and not pods.deletion_seconds[row] and not pods.finished(row))
-        bound[key] = bound.get(key, 0) + here
+        there = [row for row in rows if pods.node[row] >= 0 and not pods.deletion_seconds[row] and not pods.finished(row)]
+        bound[key] = bound.get(key, 0) + sum(1 for row in there if not ready or is_ready(pods.flags[row]))
     return bound
 
 
@@ -76,18 +84,26 @@ def _grouped(
     return GroupedPods(key, shapes, count, needed, held)
 
 
+def unclear_group(world: World, name: str, group: PodGroup | None) -> str:
+    """What of a PodGroup keeps anybody from knowing where its pods may run (empty: nothing)."""
+    if group is None:
+        return f"PodGroup {name}, which {_MISSING if POD_GROUP in world.captured else _NOT_CAPTURED}"
+    if group.problem:
+        return f"PodGroup {name}, which cannot be read: {group.problem}"
+    return f"{', '.join(f'spec.{field}' for field in group.not_modelled)} of PodGroup {name}" if group.not_modelled else ""
+
+
 def _unknown(world: World, name: str, group: PodGroup | None) -> tuple[PodOutcome, Reason]:
     if group is not None:
         return PodOutcome.NOT_MODELLED, PodGroupUnknown(group=name, why=f"cannot be read: {group.problem}").reason()
     if POD_GROUP not in world.captured:
-        return PodOutcome.NOT_MODELLED, PodGroupUnknown(group=name, why="was not captured").reason()
-    return PodOutcome.DELAYED, PodGroupUnknown(group=name, why="does not exist, and kube-scheduler waits for it").reason()
+        return PodOutcome.NOT_MODELLED, PodGroupUnknown(group=name, why=_NOT_CAPTURED).reason()
+    return PodOutcome.DELAYED, PodGroupUnknown(group=name, why=_MISSING).reason()
 
 
 def _held(world: World, name: str, group: PodGroup, shapes: tuple[int, ...]) -> tuple[PodOutcome, Reason] | None:
-    if group.not_modelled:
-        fields = ", ".join(f"spec.{field}" for field in group.not_modelled)
-        return PodOutcome.NOT_MODELLED, NotModelled(feature=f"{fields} of PodGroup {name}").reason()
+    if unclear := unclear_group(world, name, group):
+        return PodOutcome.NOT_MODELLED, NotModelled(feature=unclear).reason()
     of = [world.pod_shapes[shape] for shape in shapes]
     if len({one.scheduler_name for one in of}) > 1:
         return _rejected(name, "its pods differ in spec.schedulerName")

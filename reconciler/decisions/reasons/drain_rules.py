@@ -165,6 +165,19 @@ class PodNotModelled(KeepsNode, frozen=True, kw_only=True):
     template = "it uses {feature}, which is not modelled, so no other node is known to fit"
 
 
+class GangMinimum(KeepsNode, frozen=True, kw_only=True):
+    """Without the pods of this node, and of nodes that leave before it, fewer pods of a PodGroup run than its `minCount`
+    (`drain.podGroups`)."""
+
+    code = "GangMinimum"
+    group: str
+    min_count: int
+    running: int
+    leaving: int
+
+    template = "PodGroup {group} needs {min_count:pod}, {running} of its pods run, and the drain takes {leaving} of them"
+
+
 class SeveralPdbs(KeepsNode, frozen=True, kw_only=True):
     """Several PodDisruptionBudgets cover the pod. The eviction API returns an error (measured on kube-apiserver 1.36)."""
 

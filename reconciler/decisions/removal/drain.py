@@ -7,8 +7,8 @@ Differences: `safe-to-evict: "false"` is absolute. A missing controller blocks u
 and storage rules, but not the disruption budget. kube-system pods without a budget always block, unless a timeout is set. Names
 of safe local volumes are trimmed.
 
-Two rules are not among those of the Cluster Autoscaler. `drain.jobs` may keep or await the pods of Jobs. An annotation
-`do-not-disrupt` keeps its pod, whatever else lifts the other rules.
+Some rules are not among those of the Cluster Autoscaler. A gang keeps its minimum (`gang_minimum`). `drain.jobs` may keep or
+await the pods of Jobs. An annotation `do-not-disrupt` keeps its pod, whatever else lifts the other rules.
 """
 
 from collections.abc import Mapping
@@ -35,6 +35,7 @@ from reconciler.decisions.reasons.drain_rules import (
     Unreplicated,
 )
 from reconciler.decisions.removal.do_not_disrupt import Holds, disruption_holds, ends_by_age
+from reconciler.decisions.removal.gang_minimum import GangLedger
 from reconciler.plan.reason import KeepsNode
 from reconciler.policy.documents import BlockRule, DrainRules, JobRule
 from reconciler.values.instant import instant_text
@@ -72,6 +73,7 @@ class DisruptionLedger:
                 for value in wanted.values:
                     self._by_label.setdefault((budget.namespace, wanted.key, value), []).append(index)
         self._of_shape: dict[int, tuple[int, ...]] = {}
+        self.gangs = GangLedger(world)
 
     def budgets_of(self, shape: int) -> tuple[int, ...]:
         """Indices of the budgets over pods of a shape."""
@@ -112,7 +114,8 @@ class DisruptionLedger:
         return all(_lets_unready_go(self.budgets[index]) for index in self.budgets_of(pods.shape[row]))
 
     def take(self, counts: Mapping[int, int], sign: int = 1) -> None:
-        """Charge the budgets (or give back with sign -1)."""
+        """Charge the budgets and the gangs (or give back with sign -1)."""
+        self.gangs.take(counts, sign)
         if not self.budgets:
             return
         for shape, count in counts.items():

@@ -14,15 +14,16 @@ from reconciler.decisions.draft import Draft
 from reconciler.decisions.reasons.drain_rules import NotEnoughPdb, PodNotModelled, SeveralPdbs
 from reconciler.decisions.removal.drain import DisruptionLedger, DrainJudge, Fate, Verdict
 from reconciler.plan.reason import Blocker, KeepsNode
+from reconciler.policy.documents import BlockRule
 from reconciler.scheduling.kernels import loops
 
 
 class NodeLoad(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One node. `pods` are rows of the World. `requested` is the sum of the running pods that count. `moving` are pods that need
-    another place, by shape. `evicted` are those whose eviction counts against disruption budgets, if any cover them (expendable
-    ones too). It is the same mapping if they are equal. `blockers` come from pods and their disruption budgets. `awaited` come
-    from pods, too, and end without anybody's doing, the last of them at `until_seconds` (None: nobody knows when). Loads with
-    the same `kind` differ only in `pods` (None: no other load is known to be like it)."""
+    another place, by shape. `evicted` are those whose eviction counts against disruption budgets and gangs, if any cover them
+    (expendable ones too). It is the same mapping if they are equal. `blockers` come from pods and their disruption budgets.
+    `awaited` come from pods, too, and end without anybody's doing, the last of them at `until_seconds` (None: nobody knows when).
+    Loads with the same `kind` differ only in `pods` (None: no other load is known to be like it)."""
 
     pods: Sequence[int] = ()
     requested: Resources = Resources()
@@ -35,7 +36,8 @@ class NodeLoad(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class _Kind(msgspec.Struct, frozen=True, kw_only=True):
-    """What equal pods have in common. `special`: their shape is not modelled. `covered`: some disruption budget covers them."""
+    """What equal pods have in common. `special`: their shape is not modelled. `covered`: some disruption budget or gang covers
+    them."""
 
     shape: int
     expendable: bool
@@ -56,7 +58,7 @@ class _Plain(NamedTuple):
 
 
 class _PlainLoad(msgspec.Struct, frozen=True):
-    """What nodes with the same plain pods have in common. `covered`: some disruption budget covers a pod that moves."""
+    """What nodes with the same plain pods have in common. `covered`: some disruption budget or gang covers a pod that moves."""
 
     kind: int
     requested: Resources
@@ -194,8 +196,8 @@ class NodeLoads:
             expendable=shapes[number].priority < self._draft.cutoff,
             finished=pods.finished(index),
             verdict=self._judge.judge(index),
-            special=bool(self._draft.state.modelled(number)),
-            covered=bool(self._ledger.budgets_of(number)),
+            special=bool(self._feature(number)),
+            covered=bool(self._ledger.budgets_of(number)) or self._ledger.gangs.covers(number),
         )
 
     def _sum(self, on_node: list[int], groups: list[tuple[_Kind, int, int]], node: NodeShape) -> NodeLoad:
@@ -268,29 +270,33 @@ class NodeLoads:
         blockers = []
         pods = self._draft.world.pods
         for number in moving:
-            feature = self._draft.state.modelled(number)
-            if feature:
+            if feature := self._feature(number):
                 key = next(pods.key(index) for index in on_node if pods.shape[index] == number)
                 blockers.append(PodNotModelled(feature=feature).blocker(key))
         return blockers
 
+    def _feature(self, shape: int) -> str:
+        """Why nobody knows where pods of the shape may run (empty: somebody does)."""
+        return self._draft.state.modelled(shape) or self._ledger.gangs.unclear.get(shape, "")
+
     def _asking(self, on_node: list[int], evicted: Mapping[int, int]) -> Mapping[int, int]:
-        """Of these pods by shape those whose eviction asks their budgets; the same mapping where all do."""
+        """Of these pods by shape those whose eviction asks their budgets or their gang; the same mapping where all do."""
         pods, asking = self._draft.world.pods, dict[int, int]()
         for row in on_node:
             shape = pods.shape[row]
-            if shape in evicted and self._ledger.budgets_of(shape) and not pods.finished(row) and self._ledger.exempt(row):
+            charged = shape in evicted and (self._ledger.budgets_of(shape) or self._ledger.gangs.covers(shape))
+            if charged and not pods.finished(row) and self._ledger.exempt(row):
                 asking = asking or dict(evicted)
                 asking[shape] = max(0, asking[shape] - 1)
         return asking or evicted
 
     def _budgets(self, on_node: list[int], evicted: Mapping[int, int], asking: Mapping[int, int]) -> list[Blocker]:
         """`asking` are those of the `evicted` pods that ask their budgets."""
+        pods = self._draft.world.pods
+        blockers = self._gangs(on_node, asking)
         covered = {number: over for number in evicted if (over := self._ledger.budgets_of(number))}
         if not covered:
-            return []
-        pods = self._draft.world.pods
-        blockers = []
+            return blockers
         for number, over in covered.items():
             if len(over) > 1:
                 # Measured on kube-apiserver 1.36: the eviction of such a pod is answered with an error, whatever is left.
@@ -313,6 +319,14 @@ class NodeLoads:
             reason = NotEnoughPdb(budget=f"{budget.namespace}/{budget.name}", allowed=allowed, needed=needed[index])
             blockers.append(reason.blocker(pods.key(first[index])))
         return blockers
+
+    def _gangs(self, on_node: list[int], asking: Mapping[int, int]) -> list[Blocker]:
+        gangs, pods = self._ledger.gangs, self._draft.world.pods
+        short = gangs.short(asking) if self._draft.policy.drain.pod_groups is BlockRule.BLOCK else None
+        if short is None:
+            return []
+        first = next(row for row in on_node if asking.get(pods.shape[row]) and gangs.name_of(pods.shape[row]) == short.group)
+        return [short.blocker(pods.key(first))]
 
 
 def last_end(ends: Iterable[int | None]) -> int | None:

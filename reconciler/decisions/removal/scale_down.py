@@ -41,7 +41,7 @@ from reconciler.decisions.removal.trial import Trials
 from reconciler.decisions.situation.takeovers import Takeover
 from reconciler.plan.plan import NodeState
 from reconciler.plan.reason import Because, Blocker
-from reconciler.policy.documents import RemovalReason
+from reconciler.policy.documents import BlockRule, RemovalReason
 from reconciler.scheduling.relocation import Places
 
 # In which order nodes are examined for their removal, and where a plan goes on whose forerunner ran out of work.
@@ -289,6 +289,9 @@ class Removals:
         if short:
             budget = self._ledger.budgets[short[0]]
             return BudgetUsedUp(budget=f"{budget.namespace}/{budget.name}").blocker()
+        gang = self._ledger.gangs.short(candidate.evicted)
+        if gang is not None and draft.policy.drain.pod_groups is BlockRule.BLOCK:
+            return gang.blocker()
         draft.shares.book()
         over = draft.shares.over
         if draft.work.exhausted or (over and not over.isdisjoint(map(draft.namespace, moving))):
