@@ -26,6 +26,9 @@ from tests.builders import NOW
 
 SEEDS = 9
 _VAST = {"nodes": 15_000, "groups": 100, "low": 1_000}
+_HARDEST = {"nodes": 15_000, "groups": 60, "apps": 400, "pending": 100_000, "low": 7_500, "rules": USUAL}
+"""About 375,000 pods with rules, of which 100,000 wait. Half of the nodes are underused. On some seeds, the default work budget
+does not examine every node for removal."""
 
 
 def cases() -> Iterator[Case]:
@@ -41,6 +44,13 @@ def cases() -> Iterator[Case]:
     yield _case("mixed: 5,000 nodes, 5,000 pending", large, 1.5)
     yield _case("mixed: 5,000 nodes, 300 apps with rules", partial(large, rules=USUAL, low=300), None)
     yield _case("mixed: 15,000 nodes, 1,000 candidates", partial(large, **_VAST), 5.0, seeds=3)
+    yield _case(
+        "mixed: 15,000 nodes, 375,000 pods with rules",
+        partial(large, **_HARDEST),
+        None,
+        seeds=3,
+        whole=False,
+    )
     for pods, bound in ((1_000, 5.0), (2_000, 11.0), (4_000, 25.0)):
         yield _case(f"unique anti-affinity, {pods:,} pods", partial(unique_anti_affinity, pods=pods), bound, seeds=3)
     yield _settled("50 apps x 1,000, 20 groups", replica_sets, 6.0)
@@ -82,19 +92,21 @@ def _case(
     *,
     seeds: int = SEEDS,
     beside: Callable[[int], Situation] | None = None,
+    whole: bool = True,
 ) -> Case:
     drawn = tuple(secrets.randbelow(1 << 31) for _ in range(seeds))
     other = None if beside is None else partial(_prepared, beside)
-    return Case(name, partial(_prepared, make), seeds=drawn, bound_multiple=bound, beside=other)
+    return Case(name, partial(_prepared, make, whole=whole), seeds=drawn, bound_multiple=bound, beside=other)
 
 
-def _prepared(make: Callable[[int], Situation], seed: int) -> Callable[[], object]:
+def _prepared(make: Callable[[int], Situation], seed: int, *, whole: bool = True) -> Callable[[], object]:
+    """`whole`: the work budget must suffice."""
     situation = make(seed)
 
     def run() -> str:
         plan, _ = decide(*situation, NOW)
         cut = [problem.code for problem in plan.problems if problem.code in ("WorkBudgetExhausted", "NamespaceDelayed")]
-        if cut or any(blocker.code == "NotExamined" for line in plan.nodes for blocker in line.blockers):
+        if whole and (cut or any(blocker.code == "NotExamined" for line in plan.nodes for blocker in line.blockers)):
             raise RuntimeError(f"seed {seed}: the work budget ran out")
         return plan.summary
 
