@@ -7,7 +7,6 @@ the pipe of stdout.
 """
 
 import os
-import secrets
 
 import click
 
@@ -21,7 +20,7 @@ class WorkflowCommands:
     def stop(self) -> None:
         """From here on nothing that is printed is a command; nothing where no runner reads."""
         if os.environ.get("GITHUB_ACTIONS") == "true":
-            self._token = secrets.token_hex(32)
+            self._token = os.urandom(32).hex()
             click.echo(f"::stop-commands::{self._token}", err=True)
 
     def print(self, commands: str) -> None:
@@ -29,7 +28,7 @@ class WorkflowCommands:
         if not commands:
             return
         before = f"::{self._token}::\n" if self._token else ""
-        self._token = secrets.token_hex(32)
+        self._token = os.urandom(32).hex()
         click.echo(f"{before}{commands}::stop-commands::{self._token}", err=True)
 
 
