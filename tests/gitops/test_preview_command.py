@@ -33,14 +33,13 @@ Caution: 2
 Warning: 1
   ! Nodes of general, quiet may be removed up to 50% utilization (was 20%).
 
-Both sides are steady states: under the policy of main, and under that of this PR.
                               main  this PR    change
     nodes in steady state        3        2        -1
     evictions                    0        2        +2
     cost per month         $420.48  $280.32  -$140.16
 
 Groups: 1
-  - general: settled 2 -> 1
+  - general: steady state 2 -> 1 ■-
 
 3 what-if situations, no difference: half of the pods gone, the largest pod of each namespace once
   more, pods that fit any node
@@ -235,7 +234,7 @@ def test_hold_and_owner_effects(repo: GitRepo, preview: Preview):
     repo.commit({"policies/prod.yaml": POLICY.replace("20", "50")})
     change(repo, {"policies/general.yaml": group("general") + '  hold: {reason: "audit"}\n'})
     text = preview("--base", "main").out
-    assert "general: settled 1 -> 2, held no -> yes" in text
+    assert "general: steady state 1 -> 2 ■+, held: audit" in text
     assert re.search(r"cost per month +\$280.32 +\$420.48 +\+\$140.16", text)
     assert "+ general: 1 node stays that leaves under main: general-1" in text
     assert "evictions until the steady state: 2 -> 0; no longer: shop/web-* (2)" in text
@@ -297,10 +296,10 @@ def test_directories(repo: GitRepo, preview: Preview, tmp_path: Path):
             path.parent.mkdir(exist_ok=True)
             path.write_text(text.replace("20}", f"{percent}}}"))
     both = preview("--base-dir", tmp_path / "old", "--head-dir", tmp_path / "new").out
-    assert "- general: settled 2 -> 1" in both
+    assert "- general: steady state 2 -> 1 ■-" in both
     assert f"main: {tmp_path / 'old'}\n" in both
     mixed = preview("--base", "main", "--head-dir", tmp_path / "new").out
-    assert "- general: settled 2 -> 1" in mixed
+    assert "- general: steady state 2 -> 1 ■-" in mixed
 
 
 def test_policies_elsewhere(repo: GitRepo, preview: Preview):
@@ -389,7 +388,7 @@ def test_long_markdown_is_cut_in_order(repo: GitRepo, preview: Preview):
     change(repo, {name: text.replace("max: 5", "max: 6") for name, text in many.items()})
     text = preview("--base", "main", "-o", "markdown").out
     assert len(text) <= 65_536
-    assert "| nodes in steady state |" in text
+    assert "Unchanged: nodes in steady state (" in text
     assert "700 alike (long-" in text
     assert text.rstrip().splitlines()[-1].startswith("<sub>this PR: `")
 

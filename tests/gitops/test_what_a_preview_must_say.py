@@ -144,18 +144,38 @@ def test_a_window_costs_what_its_hours_cost(changed: Changed) -> None:
     assert cost["change"] == "-182.26"
 
 
-NOW = "No difference with the pods of now. This changes "
+NOW = "No difference with the pods of now. "
 
 
 @pytest.mark.parametrize(("edit", "headline"), [
-    (("prod.yaml", "currency: USD", "currency: EUR"), f"{NOW}currency"),
+    (("prod.yaml", "currency: USD", "currency: EUR"), f"{NOW}currency USD -> EUR"),
     (("on-demand.yaml", "taints: []", "startupTaints: [{key: node.kubernetes.io/*, effect: NoExecute}]\n    taints: []"),
-     f"{NOW}template.startupTaints"),
+     f"{NOW}This changes template.startupTaints"),
     (("on-demand.yaml", "reserved: {cpu: 200m, memory: 2Gi}", "reserved: {cpu: 0, memory: 0}"),
      "The template of big differs from its nodes; no decision changes"),
 ])  # fmt: skip
 def test_a_value_without_an_effect_now_is_named(changed: Changed, edit: tuple[str, str, str], headline: str) -> None:
     """It may have one with other pods: this is not `No effect`."""
+    assert changed(edit)["headline"] == headline
+
+
+@pytest.mark.parametrize(("edit", "headline"), [
+    (("prod.yaml", "humanHoldTime: 1h", "humanHoldTime: 24h"), f"{NOW}humanHoldTime 1h -> 24h"),
+    (("prod.yaml", "humanHoldTime: 1h", "humanHoldTime: 1h\n  targetAnnotations: Ignore"),
+     "Annotations and tags of targets no longer count; no decision changes"),
+    (("prod.yaml", "currency: USD", "currency: USD\n  drain: {localStorage: Allow, unreplicated: Allow}"),
+     "Pods with local storage may be evicted and 1 more change; no decision changes"),
+    (("prod.yaml", "0 18 * * mon-fri", "0 8 * * mon-fri"),
+     "Budget evening-peak applies from 0 8 * * mon-fri (was 0 18 * * mon-fri)"),
+    (("prod.yaml", "currency: USD", "currency: USD\n  pace: {maxAddedNodes: 2}"),
+     "The next plan differs: auto 9 -> 4 nodes, big 4 -> 3, but not the steady state. This changes pace.maxAddedNodes"),
+    (("spot.yaml", "clusterAPI: {kind: MachineDeployment, namespace: capi, name: spot}",
+      "aws: {autoScalingGroup: spot, region: eu-central-1}"),
+     "Target spot does not exist: spot is not scaled"),
+    (("on-demand.yaml", "name: auto\n", "name: other\n"), "NodeGroup auto is renamed to other; no decision changes"),
+])  # fmt: skip
+def test_the_first_line_names_the_change(changed: Changed, edit: tuple[str, str, str], headline: str) -> None:
+    """Its value, or what it lets happen; the old target of a group keeps its nodes, so no node goes."""
     assert changed(edit)["headline"] == headline
 
 

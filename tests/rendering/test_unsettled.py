@@ -42,4 +42,4 @@ def test_a_preview_says_it_of_both_sides(mixed_plan: Plan):
 def test_a_steady_state_has_no_such_problem(mixed_plan: Plan):
     plan = msgspec.structs.replace(mixed_plan, problems=())
     fewer = msgspec.structs.replace(plan, groups=plan.groups[1:])
-    assert "Both sides are steady states" in preview_text(_preview(plan, fewer))
+    assert "cut short before its steady state" not in preview_text(_preview(plan, fewer))

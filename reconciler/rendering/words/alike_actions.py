@@ -36,12 +36,31 @@ def alike_actions(actions: Sequence[Action]) -> tuple[AlikeActions, ...]:
         folds = action.kind is ActionKind.REMOVE_NODE
         key = (action.kind, action.reason.code) if folds else (str(number),)
         lots.setdefault(key, []).append(action)
-    return tuple(_lot(lot) for lot in lots.values())
+    return _mixes_once([_lot(lot) for lot in lots.values()])
 
 
 def single_actions(actions: Sequence[Action]) -> tuple[AlikeActions, ...]:
     """Each action as a lot of its own."""
-    return tuple(_lot([action]) for action in actions)
+    return _mixes_once([_lot([action]) for action in actions])
+
+
+_CHOSEN = ", chosen by "
+
+
+def _mixes_once(lots: Sequence[AlikeActions]) -> tuple[AlikeActions, ...]:
+    """Only the first group of a mix says why the mix was chosen. The others name that group."""
+    first: dict[tuple[object, ...], str] = {}
+    told = []
+    for lot in lots:
+        data, group = lot.first.reason.data, lot.first.group
+        mix = first.setdefault((data["expander"], data["compared"]), group) if data.get("compared") else group
+        pods, chosen, why = lot.sentence.partition(_CHOSEN)
+        if mix != group and chosen:
+            more = "".join(why.partition("; ")[1:])
+            told.append(msgspec.structs.replace(lot, sentence=f"{pods}, of the same mix as those of {mix}{more}"))
+        else:
+            told.append(lot)
+    return tuple(told)
 
 
 def lot_words(lot: AlikeActions, fold: Fold) -> str:

@@ -68,7 +68,7 @@ def group_whys(plan: Plan) -> dict[str, GroupWhy]:
             whys[group.name] = GroupWhy(causes=(f"would go to {group.wanted}",))
         elif group.name in actions:
             bound_words = tuple(dict.fromkeys((*size_bounds(group), *bounds.get(group.name, ()))))
-            whys[group.name] = GroupWhy(causes=tuple(_causes(actions[group.name])), bounds=bound_words)
+            whys[group.name] = GroupWhy(causes=tuple(action_causes(actions[group.name])), bounds=bound_words)
         elif group.name in waiting and not group.held:
             whys[group.name] = GroupWhy(causes=waiting[group.name], bounds=tuple(bounds.get(group.name, ())))
     return whys
@@ -143,7 +143,8 @@ def _removals(actions: Sequence[Action]) -> dict[str, int]:
 _ADOPTED = "adopted from "
 
 
-def _causes(actions: Sequence[Action]) -> Iterator[str]:
+def action_causes(actions: Sequence[Action]) -> Iterator[str]:
+    """`7 pending pods`, `adopted from kubectl`, `3 empty`: why each is done, in a few words."""
     for action in actions:
         match action.kind:
             case ActionKind.ADOPT:
@@ -155,12 +156,13 @@ def _causes(actions: Sequence[Action]) -> Iterator[str]:
             case ActionKind.CANCEL:
                 yield f"{count(max(len(action.machines), action.from_ - action.to), 'request')} cancelled"
             case ActionKind.RESIZE:
-                yield _resized(action.reason)
+                yield cause_words(action.reason)
     for word, number in _removals(actions).items():
         yield f"{number} {word}"
 
 
-def _resized(reason: Reason) -> str:
+def cause_words(reason: Reason) -> str:
+    """`7 pending pods`, `below min 3`, `headroom for 2 nodes`: why a group gets another size."""
     data, buffers = reason.data, reason.data.get("buffers")
     if reason.code == "Headroom" and isinstance(buffers, tuple) and buffers:
         more = f" and {len(buffers) - 1} more" if len(buffers) > 1 else ""

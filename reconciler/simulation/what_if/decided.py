@@ -1,6 +1,10 @@
 """Two policies, decided in each situation of one cluster."""
 
+from collections import Counter
 from collections.abc import Sequence
+from decimal import Decimal
+
+import msgspec
 
 from reconciler.cluster.world import World
 from reconciler.decisions.decide import full_decision
@@ -15,7 +19,7 @@ from reconciler.simulation.what_if.situation import Situation, in_situation
 LOOKS = 1_000_000
 """Nodes and pods that all plans of all situations may look at. A cluster of 100 pods takes a hundredth of it. One of 50,000 has
 about four situations decided."""
-_WAITING = (PodOutcome.UNPLACEABLE, PodOutcome.NOT_MODELLED)
+_WAITING = (PodOutcome.UNPLACEABLE, PodOutcome.NOT_MODELLED, PodOutcome.EXPENDABLE)
 
 
 def what_if(
@@ -40,9 +44,10 @@ def what_if(
 
     both = [decided(world, policy, now_seconds, settles=True) for world, policy in sides]
     rests = [rest for _, rest in both if rest is not None]
+    plans = [plan for plan, _ in both]
     now = (
-        _compared("now", "the cluster as it is", [asked(plan) for plan, _ in both], settled=False),
-        _compared("now", "the cluster as it is", [at_rest(rest) for rest in rests], settled=True),
+        _compared("now", "the cluster as it is", _on_same_targets(plans, [asked(plan) for plan in plans]), settled=False),
+        _compared("now", "the cluster as it is", _on_same_targets(plans, [at_rest(rest) for rest in rests]), settled=True),
     )
     run, not_run = [], []
     for one in situations:
@@ -51,12 +56,32 @@ def what_if(
             continue
         made = [decided(in_situation(world, one), policy, one.at_seconds, settles=one.settles) for world, policy in sides]
         outcomes = [asked(plan) if rest is None else at_rest(rest) for plan, rest in made]
-        run.append(_compared(one.name, one.words, outcomes, settled=one.settles))
+        level = _on_same_targets([plan for plan, _ in made], outcomes)
+        run.append(_compared(one.name, one.words, level, settled=one.settles))
     return WhatIf(now=now, situations=tuple(run), not_run=tuple(not_run), decisions=decisions)
 
 
 def _compared(name: str, what: str, outcomes: Sequence[Outcome], *, settled: bool) -> Compared:
     return Compared(name=name, what=what, settled=settled, before=outcomes[0], after=outcomes[1])
+
+
+def _on_same_targets(plans: Sequence[Plan], outcomes: Sequence[Outcome]) -> list[Outcome]:
+    """The outcomes of both sides with the same groups. A target that only one policy names keeps its nodes under the other one.
+    A renamed group has its name of this PR. A target stands for itself where its name is that of another group."""
+    sides = [{line.target: line for line in plan.groups} for plan in plans]
+    names = {target: line.name for side in sides for target, line in side.items()}
+    often = Counter(names.values())
+    level = []
+    for mine, other, outcome in zip(sides, reversed(sides), outcomes, strict=True):
+        kept = [line for target, line in other.items() if target not in mine]
+        sizes = {target: outcome.nodes[line.name] for target, line in mine.items()} | {line.target: line.current for line in kept}
+        nodes = {
+            names[target] if often[names[target]] == 1 else target.rpartition("/")[2]: size for target, size in sizes.items()
+        }
+        money = [Decimal(line.price_per_hour) * line.current for line in kept if line.price_per_hour is not None]
+        price = outcome.per_hour if not money else str(sum(money, Decimal(outcome.per_hour or 0)))
+        level.append(msgspec.structs.replace(outcome, nodes=nodes, per_hour=price))
+    return level
 
 
 def asked(plan: Plan) -> Outcome:

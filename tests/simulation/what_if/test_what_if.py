@@ -2,6 +2,7 @@
 
 from decimal import Decimal
 
+import msgspec
 import pytest
 
 from reconciler.decisions.decide import DEFAULT_WORK_BUDGET, decide
@@ -147,20 +148,44 @@ def test_rows_are_what_two_plans_say(seed: int) -> None:
     assert [*(one.name for one in shown.situations), *shown.not_run] == list(situations)
     for row in shown.situations:
         situation = situations[row.name]
-        for rules, told in ((before, row.before), (after, row.after)):
+        plans = []
+        for rules in (before, after):
             there = in_situation(world, situation)
             plan, memory = decide(there, rules, Memory(), situation.at_seconds)
-            if row.settled:
-                plan = settled(there, rules, memory, situation.at_seconds, plan)
-            _same(told, plan, settled_sizes=row.settled)
+            plans.append(settled(there, rules, memory, situation.at_seconds, plan) if row.settled else plan)
+        _same(row.before, plans[0], plans[1], settled_sizes=row.settled)
+        _same(row.after, plans[1], plans[0], settled_sizes=row.settled)
 
 
-def _same(told: Outcome, plan: Plan, *, settled_sizes: bool) -> None:
+def _same(told: Outcome, plan: Plan, other: Plan, *, settled_sizes: bool) -> None:
+    """The columns of `plan`. A target that only the `other` policy names keeps its nodes, which somebody pays."""
+    mine = {line.target for line in plan.groups}
+    kept = [line for line in other.groups if line.target not in mine]
     sizes = {line.name: line.settled if settled_sizes else line.desired for line in plan.groups}
-    assert told.nodes == sizes
-    assert told.per_hour == (plan.cost.settled_per_hour if settled_sizes else plan.cost.desired_per_hour)
+    assert told.nodes == sizes | {line.name: line.current for line in kept}
+    price = plan.cost.settled_per_hour if settled_sizes else plan.cost.desired_per_hour
+    more = sum(Decimal(line.price_per_hour or 0) * line.current for line in kept)
+    assert Decimal(told.per_hour or 0) == Decimal(price or 0) + more
     if not settled_sizes:
-        assert told.waiting == sum(pod.outcome in ("Unplaceable", "NotModelled") for pod in plan.pods)
+        assert told.waiting == sum(pod.outcome in ("Unplaceable", "NotModelled", "Expendable") for pod in plan.pods)
+
+
+def test_a_target_that_leaves_keeps_its_nodes_in_every_situation() -> None:
+    """Nobody scales it any more, and it is paid: nothing is cheaper. A group of another name is the same one."""
+    cluster = _cluster()
+    world, both = cluster.world(), _policy("spot", "on-demand")
+    alone = policy(node_group("dear", max=9, tier="on-demand", price_per_hour="0.4"), tiers=TIERS)
+    asked = compare(world, NOW, (SIDE, both), (SIDE, alone), DEFAULT_WORK_BUDGET, with_what_if=True).what_if
+    assert asked is not None
+    gone = next(one for one in asked.situations if one.name == "half-of-pods-gone")
+    assert gone.after.nodes == {"cheap": 1, "dear": 0}
+    assert gone.per_hour_change == 0
+    (first, second) = both.groups
+    renamed = msgspec.structs.replace(both, groups=(msgspec.structs.replace(first, name="cheaper"), second))
+    asked = compare(world, NOW, (SIDE, both), (SIDE, renamed), DEFAULT_WORK_BUDGET, with_what_if=True).what_if
+    assert asked is not None
+    assert not asked.differing
+    assert asked.situations[0].before.nodes.keys() == {"cheaper", "dear"}
 
 
 def test_the_same_change_as_now_is_no_row() -> None:

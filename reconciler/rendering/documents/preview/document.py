@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import msgspec
 
 from reconciler.plan.comparison import Pair, PlanComparison
-from reconciler.plan.plan import PlanProblem
+from reconciler.plan.plan import GroupLine, PlanProblem
 from reconciler.plan.policy_tests import EqualResults, LostBy, PolicyTestRun, Verdict, folded
 from reconciler.plan.preview import Preview, PreviewSide
 from reconciler.rendering.documents import blocks as tree
@@ -24,13 +24,16 @@ from reconciler.rendering.documents.preview.group_differences import (
     action_differences,
     changes_size,
     group_differences,
+    only_reasons,
+    renamed_joined,
     told_as_actions,
     told_as_warning,
+    why_differences,
 )
 from reconciler.rendering.documents.preview.headline import consequence_alarms, headline
 from reconciler.rendering.documents.preview.node_differences import node_differences
 from reconciler.rendering.documents.preview.pod_differences import pod_differences
-from reconciler.rendering.documents.preview.policy_differences import gravest_changes, policy_differences
+from reconciler.rendering.documents.preview.policy_differences import gravest_changes, policy_differences, told_of_groups
 from reconciler.rendering.documents.preview.policy_hunks import shown_hunks
 from reconciler.rendering.documents.preview.what_if import what_if_blocks
 from reconciler.rendering.documents.replay import replay_blocks, with_side_names
@@ -39,7 +42,15 @@ from reconciler.rendering.words.size_words import HEADING, size_sentences
 from reconciler.rendering.words.wording import MAIN, THIS_PR, count, header_words
 from reconciler.values.duration import duration_text
 
-GROUPS, ACTIONS, PODS, NODES, PROBLEMS, POLICY = "Groups", "Actions", "Pods", "Nodes", "Problems", "Policy"
+GROUPS, WHY, ACTIONS, PODS, NODES, PROBLEMS, POLICY = (
+    "Groups",
+    "Why these sizes",
+    "Actions",
+    "Pods",
+    "Nodes",
+    "Problems",
+    "Policy",
+)
 FURTHER = "Policy, the other values"
 WARNINGS = "Warnings about the policy"
 _STEADY_STATES = f"Both sides are steady states: under the policy of {MAIN}, and under that of {THIS_PR}."
@@ -80,8 +91,8 @@ def _compared(preview: Preview, compared: PlanComparison, fold: Fold) -> Iterato
         yield from _notes(msgspec.structs.replace(preview, untouched=()))
         yield tree.Sources(((MAIN, (side_words(preview.base), f"{THIS_PR}: {side_words(preview.head)}")),))
         return
-    sections = [section for section in _sections(preview, compared, fold) if section.differences or section.blocks]
     first, last = _policy(preview, fold)
+    sections = [one for one in _sections(preview, compared, fold, too_many=bool(last)) if one.differences or one.blocks]
     yield from first
     yield from test_blocks(preview.tests, everything=not fold.names)
     yield from consequence_alarms(preview, everything=not fold.names, causes=bool(last))
@@ -167,24 +178,36 @@ def steady_states(compared: PlanComparison) -> str:
     return _STEADY_STATES if compared.settled else _NOT_STEADY
 
 
-def _figures(preview: Preview, compared: PlanComparison) -> tree.Table:
+def _figures(preview: Preview, compared: PlanComparison) -> tree.Block:
+    """A table, or one sentence if no figure differs."""
+    figures = list(shown_figures(preview))
+    if compared.settled and not any(figure.changed or figure.change is None for figure in figures) and not preview.spent_after:
+        words = [word for figure in figures for word in (f", {figure.name} (", figure.cells()[0], ")")]
+        return tree.Paragraph((f"Unchanged: {words[0].removeprefix(', ')}", *words[1:], "."))
     rows = (*((figure.name, *figure.cells()) for figure in shown_figures(preview)), *limit_rows(preview))
     columns = (tree.Column(heading=""), *(tree.Column(heading=name, right=True) for name in (MAIN, THIS_PR, "change")))
     unpriced = preview.plan.cost.unpriced_groups
     notes = [f"{count(len(unpriced), 'group')} without a price not counted."] if unpriced else []
     notes += ["The cost is the mean of a week with its windows."] if preview.week is not None else []
-    return tree.Table(columns=columns, rows=rows, caption=steady_states(compared), note=" ".join(notes))
+    return tree.Table(
+        columns=columns, rows=rows, caption="" if compared.settled else steady_states(compared), note=" ".join(notes)
+    )
 
 
-def _sections(preview: Preview, compared: PlanComparison, fold: Fold) -> Iterator[tree.Section]:
+def _sections(preview: Preview, compared: PlanComparison, fold: Fold, *, too_many: bool) -> Iterator[tree.Section]:
+    """`too_many`: not all values of the policy that differ are told where one sees them."""
     before, after, plan = preview.impact_before, preview.impact_after, preview.plan
     joined = joined_nodes(before, compared, 0), joined_nodes(after, compared, 1)
     sizes = tuple(tree.Difference(mark, sentence, tree.Meaning.HELD) for mark, sentence in size_sentences(preview.sizes))
     problems = tuple(gravest_first([_problem(pair) for pair in compared.problems]))
-    groups = [pair for pair in compared.groups if not told_as_warning(pair)]
-    yield tree.Section(GROUPS, len(groups), group_differences(groups, compared.actions, fold), "group", opened=True)
+    groups = [pair for pair in renamed_joined(compared.groups) if not told_as_warning(pair) and not only_reasons(pair)]
+    told = frozenset() if too_many else told_of_groups(preview.changes)
+    lines = group_differences(groups, compared.actions, fold, told)
+    yield tree.Section(GROUPS, sum(line.number for line in lines), lines, "group", opened=True)
     yield tree.Section(HEADING, len(preview.sizes), sizes, "declared size", opened=True)
     sized = {pair.either.name for pair in compared.groups if changes_size(pair)}
+    whys = why_differences(groups, compared.actions, fold)
+    yield tree.Section(WHY, len(whys), whys, "group", drop=1)
     actions = told_as_actions(compared.groups, compared.actions)
     yield tree.Section(ACTIONS, len(actions), action_differences(actions, fold), "action")
     yield tree.Section(PODS, *pod_differences(before, after, compared.pods, fold))
@@ -220,8 +243,19 @@ def _notes(preview: Preview) -> Iterator[tree.Block]:
     if sentences:
         lines = tuple(tree.Difference("!", line, tree.Meaning.HELD) for line in sentences)
         yield tree.Section(WARNINGS, len(sentences), lines, "warning", drop=1)
+    pairs = [] if preview.comparison is None else renamed_joined(preview.comparison.groups)
+    if reasoned := [_reasoned(pair) for pair in pairs if only_reasons(pair) and not told_as_warning(pair)]:
+        yield tree.Names(f"{count(len(reasoned), 'group')} with the same size, of which reasons or names differ", tuple(reasoned))
     if preview.untouched:
         yield tree.Names(f"{count(len(preview.untouched), 'group')} untouched", preview.untouched)
+
+
+def _reasoned(pair: Pair[GroupLine]) -> str:
+    """The name, and what a held group would do."""
+    old, new = pair.before, pair.after
+    if old is None or new is None or old.wanted == new.wanted:
+        return pair.either.name
+    return f"{new.name}: held, would go to {new.wanted} ({MAIN}: {old.wanted})"
 
 
 def _sources(preview: Preview) -> Iterator[tuple[str, tuple[str, ...]]]:

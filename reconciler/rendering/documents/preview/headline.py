@@ -1,6 +1,6 @@
 """The first words of a preview: the change in one line, then its consequences by grade, equal ones folded."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import product
 
 import msgspec
@@ -38,7 +38,10 @@ def headline(preview: Preview) -> Sentence:
         return ("What this policy does to the node groups",)
     effects = consequences(preview)
     steady = _steady(preview, effects)
-    cautions = list(_shorts([one for one in effects if one.grade is Grade.CAUTION]))
+    grave = [one for one in effects if one.grade is Grade.CAUTION]
+    if grave and Code.TARGET_MISSING not in [one.code for one in grave]:
+        grave += [one for one in effects if one.code is Code.GROUPS_LEAVE]
+    cautions = list(_shorts(grave))
     # Beside a caution or another figure no weaker effect has room.
     parts = cautions[:_MOST_PARTS] or list(_shorts(effects))[: _MOST_PARTS - bool(steady)]
     repriced = _repriced(preview)
@@ -98,17 +101,43 @@ def _without_effect(preview: Preview) -> Sentence:
         return ("No effect: neither the policy nor the decision differs",)
     if len(preview.changes) == 1 and not preview.changes[0].path:
         change = preview.changes[0]
-        what = f"renamed to {change.after}" if change.before and change.after else "added" if change.after else "removed"
-        return (f"{change.kind} ", Foreign(change.before or change.name), f" is {what}; no decision changes")
+        what = (
+            ("renamed to ", Foreign(change.after))
+            if change.before and change.after
+            else ("added" if change.after else "removed",)
+        )
+        return (f"{change.kind} ", Foreign(change.before or change.name), " is ", *what, "; no decision changes")
     otherwise = _in_other_situations(preview)
     if not preview.changes:
         return ("No difference in the steady state: what differs now is below",)
     paths = list(dict.fromkeys(value_family(change.path) or change.kind for change in preview.changes))
     more = f" and {count(len(paths) - 1, 'more value')}" if len(paths) > 1 else ""
-    ordered = next((change.ordered for change in preview.changes if change.path == paths[0]), "")
-    subject: Sentence = (f"The order of {ordered} changes",) if ordered else ("This changes ", Foreign(paths[0]))
-    now = ("No difference now; ", *otherwise) if otherwise else ("No difference with the pods of now",)
-    return (*now, ". ", *subject, more)
+    now: Sentence = ("No difference now; ", *otherwise) if otherwise else ("No difference with the pods of now",)
+    if sooner := _sizes(preview, lambda line: line.desired):
+        now = ("the next plan differs: ", *sooner, ", but not the steady state")
+    wordings = _subjects(preview, paths[0], more)
+    return capitalized(_fitting([[(*now, ". ", *words) for words in wordings]]))
+
+
+_BRIEF = 24
+"""Characters of a value that a headline has room for."""
+
+
+def _subjects(preview: Preview, path: str, more: str) -> list[Sentence]:
+    """`spot leaves tier spot`, `the order of tiers changes`, `humanHoldTime 1h -> 24h`, `this changes humanHoldTime`, with how
+    many `more` values change: the longest first."""
+    first = next((change for change in preview.changes if (value_family(change.path) or change.kind) == path), preview.changes[0])
+    shortest: Sentence = ("This changes ", Foreign(path), more)
+    if first.ordered:
+        return [(f"The order of {first.ordered} changes{more}",)]
+    for pair in () if preview.comparison is None else preview.comparison.groups:
+        old, new = pair.before, pair.after
+        if old is not None and new is not None and old.tier != new.tier:
+            where = (" moves to tier ", Foreign(new.tier)) if new.tier else (" leaves tier ", Foreign(old.tier or ""))
+            return [(Foreign(new.name), *where), shortest]
+    values = first.value_before, first.value_after
+    brief = all(len(value) <= _BRIEF for value in values)
+    return [*([(Foreign(path), " ", Foreign(values[0]), " -> ", Foreign(values[1]), more)] if brief else []), shortest]
 
 
 _IN_STEADY_PART = (Code.NODES_IN_STEADY_STATE, Code.COST)
@@ -123,12 +152,19 @@ def _shorts(effects: Sequence[Consequence]) -> Iterator[list[Sentence]]:
         if codes.index(one.code) < number:
             continue
         same = [other for other in effects if other.code is one.code]
-        named = one.named if len(same) == 1 else _removed(same, briefly=True)
+        named = one.named if len(same) == 1 else _removed(same, briefly=True) or _and_more(same)
         short = one.short
         if one.code in (Code.LOOSENS, Code.MAY_LOOSEN):
             verb = "may become" if one.code is Code.MAY_LOOSEN else "becomes" if len(same) == 1 else "become"
             short = f"{count(len(same), 'value')} {verb} looser"
         yield [*((named,) if named else ()), (short,)]
+
+
+def _and_more(same: Sequence[Consequence]) -> Sentence:
+    """The gravest of several looser values in words, and how many more there are."""
+    first = same[0].named
+    looser = same[0].code in (Code.LOOSENS, Code.MAY_LOOSEN)
+    return (*first, f" and {count(len(same) - 1, 'more change')}") if first and looser else ()
 
 
 def _steady(preview: Preview, effects: Sequence[Consequence]) -> list[Sentence]:
@@ -147,13 +183,17 @@ def _steady(preview: Preview, effects: Sequence[Consequence]) -> list[Sentence]:
 _MOST_SIZES = 2
 
 
-def _sizes(preview: Preview) -> Sentence:
-    """`auto 9 -> 11 nodes, big 4 -> 3`, where one or two groups settle at other sizes; else nothing."""
+def _sizes(preview: Preview, size: Callable[[GroupLine], int] = settled_size) -> Sentence:
+    """`auto 9 -> 11 nodes, big 4 -> 3`, where one or two groups settle at other sizes; else nothing. Another target of the same
+    name is another group."""
     pairs = () if preview.comparison is None else preview.comparison.groups
     moved = [
-        (pair.after.name, settled_size(pair.before), settled_size(pair.after))
+        (pair.after.name, size(pair.before), size(pair.after))
         for pair in pairs
-        if pair.before is not None and pair.after is not None and settled_size(pair.before) != settled_size(pair.after)
+        if pair.before is not None
+        and pair.after is not None
+        and size(pair.before) != size(pair.after)
+        and pair.before.target == pair.after.target
     ]
     if not moved or len(moved) > _MOST_SIZES or any(pair.before is None or pair.after is None for pair in pairs):
         return ()
@@ -205,8 +245,8 @@ def _integer(value: Scalar) -> int:
 
 # The consequences of a preview line by line.
 
-_TOLD = (Code.NODES_IN_STEADY_STATE, Code.COST, Code.PODS_PLACED, Code.TESTS_LOST)
-"""What the table of figures and the lines about policy tests say."""
+_TOLD = (Code.NODES_IN_STEADY_STATE, Code.COST, Code.PODS_PLACED, Code.TESTS_LOST, Code.GROUPS_HELD)
+"""What the table of figures, the lines about policy tests and those of groups say."""
 _MOST_LINES = 5
 
 
@@ -217,10 +257,12 @@ def consequence_alarms(preview: Preview, *, everything: bool = False, causes: bo
     """What stands above the table of figures: the lines of each grade, the gravest first. Equal ones are folded, and what is cut
     is counted with the gravest of it; neither with `everything`. `causes`: cautions name the values that may cause them."""
     effects = [one for one in consequences(preview) if one.code not in _TOLD]
+    told = plain_sentence(headline(preview)).lower()
     for grade in Grade:
         mine = [one for one in effects if one.grade is grade]
         mine = list(_with_causes(mine)) if causes else mine
-        if lines := [one.sentence for one in mine] if everything else _folded(mine):
+        lines = [one.sentence for one in mine] if everything else _folded(mine)
+        if lines := [line for line in lines if everything or plain_sentence(line).removesuffix(".").lower() not in told]:
             yield Alarm(_MEANINGS[grade], tuple(lines), grade.capitalize())
 
 

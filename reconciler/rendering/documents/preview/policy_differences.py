@@ -35,6 +35,19 @@ def gravest_changes(changes: Sequence[PolicyChange], loosened: Sequence[Loosened
     return sorted(changes, key=lambda change: _gravity(change, loose))
 
 
+_FACTS = {"size": "range", "tier": "tier", "tier (by match)": "tier", "pricePerHour": "price", "target": "target"}
+
+
+def told_of_groups(changes: Sequence[PolicyChange]) -> frozenset[tuple[str, str]]:
+    """What the changes say of groups, as the name of each and the fact in a plan's words."""
+    return frozenset(
+        (name, fact)
+        for change in changes
+        if (fact := _FACTS.get(_effective(change.path).partition(".")[0]))
+        for name in (*((change.name,) if change.kind == "NodeGroup" else ()), *change.reaches)
+    )
+
+
 def _gravity(change: PolicyChange, loose: frozenset[str]) -> tuple[int | Fraction, ...]:
     """Whether it becomes looser, how grave that is, and how far it goes; then documents that come or go."""
     if not change.path:

@@ -1,5 +1,6 @@
 """What differs of the policy as its reviewers know it: the changed lines of the files, each place with what it causes."""
 
+import re
 from collections.abc import Sequence
 
 import msgspec
@@ -13,7 +14,10 @@ from reconciler.rendering.words.plain import plain
 from reconciler.rendering.words.wording import count
 
 _MOST_LINES = 12
+_MOST_OF_DOCUMENT = 6
+"""Of one that comes or goes as a whole."""
 _COLUMNS = 96
+_COMMENT = re.compile(r"\s*(#.*)?")
 
 
 class ShownHunks(msgspec.Struct, frozen=True):
@@ -29,12 +33,13 @@ def shown_hunks(hunks: Sequence[Hunk], changes: Sequence[PolicyChange], fold: Fo
     told: list[PolicyChange] = []
     room = _MOST_LINES
     ordered = sorted(hunks, key=lambda hunk: next((at for at, one in enumerate(changes) if hunk.holds(one)), len(changes)))
-    for number, hunk in enumerate(ordered):
+    for number, hunk in enumerate(map(_without_comments, ordered) if fold.rows else ordered):
         if fold.rows and number and len(hunk.lines) > room:
             continue
-        lines = _visible(hunk, room) if fold.rows else hunk.lines
-        room -= len(lines)
         held = [one for one in changes if one not in told and hunk.holds(one)]
+        whole = any(not one.path for one in held)
+        lines = _visible(hunk, min(room, _MOST_OF_DOCUMENT) if whole else room) if fold.rows else hunk.lines
+        room -= len(lines)
         clear = [one for one in held if _clear(hunk, one, lines)]
         unclear = [one for one in held if one not in clear]
         mine = [*clear, *unclear[: fold.names or None]]
@@ -44,6 +49,12 @@ def shown_hunks(hunks: Sequence[Hunk], changes: Sequence[PolicyChange], fold: Fo
         items = tuple(tree.Item(text=plain(text), bullet=f"{change_mark(one)} ") for one, text in words if text)
         blocks += [tree.Items(items)] if items else []
     return ShownHunks(tuple(blocks), tuple(one for one in changes if one not in told))
+
+
+def _without_comments(hunk: Hunk) -> Hunk:
+    """Without comments and empty lines that do not change."""
+    lines = tuple(line for line in hunk.lines if line.sign != " " or not _COMMENT.fullmatch(line.text))
+    return msgspec.structs.replace(hunk, lines=lines)
 
 
 def _visible(hunk: Hunk, most: int) -> tuple[HunkLine, ...]:
@@ -63,5 +74,6 @@ def _printed(hunk: Hunk, lines: Sequence[HunkLine], changes: Sequence[PolicyChan
 
 def _clear(hunk: Hunk, change: PolicyChange, lines: Sequence[HunkLine]) -> bool:
     """Whether the lines, none of them cut, say all of a change but what it reaches."""
-    whole = all(len(plain(line.text)) < _COLUMNS for line in lines)
+    changed = [line.text for line in lines if line.sign != " " and not _COMMENT.fullmatch(line.text)]
+    whole = all(len(plain(text)) < _COLUMNS for text in changed)
     return bool(change.path) and whole and hunk.shows(change, lines)

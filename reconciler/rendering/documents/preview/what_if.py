@@ -12,7 +12,7 @@ from reconciler.rendering.words.wording import MAIN, THIS_PR, count
 from reconciler.values.plural import verb_for
 
 WHAT_IF = "What if"
-_MOST_ROWS = 5
+_MOST_ROWS = 3
 _CAPTION = "What the next plan asks for then. For fewer pods and for windows: the steady state."
 _NOT_FINAL = "Some of them are cut short before their steady state, so these numbers are not final."
 

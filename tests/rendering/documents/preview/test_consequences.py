@@ -77,7 +77,7 @@ def test_above_everything_in_a_pull_request(mixed_plan: Plan):
     """In markdown the sentence is an alert above the figures; on a terminal it is marked."""
     shown = preview(mixed_plan, MODE)
     text = preview_markdown(shown)
-    assert text.index("> [!CAUTION]\n> - This turns writing on") < text.index("| nodes in steady state |")
+    assert text.index("> [!CAUTION]\n> - This turns writing on") < text.index("Unchanged: nodes in steady state (")
     assert "\n  ! This turns writing on, mode Observe -> Enforce." in preview_text(shown)
 
 
@@ -286,7 +286,7 @@ def test_held_groups_and_new_problems_are_warnings(mixed_plan: Plan):
     after = msgspec.structs.replace(with_group(mixed_plan, "quiet", held=True), problems=(*mixed_plan.problems, problem))
     assert [(one.grade, one.message) for one in consequences(preview(after, before=mixed_plan))] == [
         (Grade.WARNING, "quiet becomes held: nothing is written to it."),
-        (Grade.WARNING, "1 new problem, the first: Pod a/b: something is wrong [X]"),
+        (Grade.WARNING, "1 new problem: Pod a/b: something is wrong [X]"),
     ]
 
 

@@ -5,14 +5,16 @@ import re
 import msgspec
 import pytest
 
+from reconciler.decisions.reasons.sizes import PendingPods
 from reconciler.plan.comparison import compare_plans
-from reconciler.plan.plan import Cost, Plan, PlanProblem, PodLine, PodOutcome
+from reconciler.plan.plan import ActionKind, Cost, Plan, PlanProblem, PodLine, PodOutcome
 from reconciler.plan.preview import Preview, PreviewSide
 from reconciler.policy.changes.comparison import PolicyChange
 from reconciler.policy.place import Place
 from reconciler.rendering.printers.html.preview import preview_html
 from reconciler.rendering.printers.markdown.preview import preview_markdown
 from reconciler.rendering.printers.text.preview import preview_text
+from reconciler.rendering.words.alike_actions import alike_actions
 
 PLACE = Place("big.yaml", 9, 14)
 CHANGES = (
@@ -66,19 +68,17 @@ Policy: 3
   - NodeGroup gone: removed, its target keeps its size (was gone.yaml:1:1)
   ~ NodeGroup big: size.max 40 -> 60 (big.yaml:9:14)
 
-Both sides are steady states: under the policy of main, and under that of this PR.
                                 main    this PR  change
     nodes in steady state         10         14      +4
     cost per month         $3,670.44  $3,670.44   $0.00
 2 groups without a price not counted.
 
-Groups: 4
-  - quiet: leaves the policy at 0
-  + general-a: desired 7 -> 10, settled 6 -> 9, range 2..40 -> 2..60: 9 pending pods on 3 new nodes;
-    LeastWaste over general-b
-  + spot-b: desired 2 -> 3, settled 2 -> unknown: no longer spot-b-x2 runs no pod that has to move,
-    unneeded since 2026-11-21T17:50:00Z
-  + fresh: a group from now on, 0 -> 0
+Groups: 2
+  + general-a: desired 7 -> 10, steady state 6 -> 9 ■■■■■■+++, range 2..40 -> 2..60: 9 pending pods
+  + spot-b: desired 2 -> 3, steady state 2 -> unknown ■■+: 1 empty under main
+
+Why these sizes: 1
+  ~ general-a: 9 pending pods on 3 new nodes; LeastWaste over general-b
 
 Actions: 1
   ~ no longer: spot-b: remove node spot-b-x2 (3 -> 2): spot-b-x2 runs no pod that has to move,
@@ -93,6 +93,8 @@ Nodes: 1
 Problems: 1
   - no longer: Pod shop/odd: requests.cpu: invalid quantity '1x' [QuantityUnreadable]
 
+1 group with the same size, of which reasons or names differ: fresh
+
 main: x
 this PR: x
 """
@@ -106,11 +108,14 @@ def test_text(mixed_plan: Plan, later_plan: Plan):
 
 
 def test_sides(mixed_plan: Plan, later_plan: Plan):
-    """Every format states once, before the figures, that both sides are steady states, and calls them main and this PR."""
+    """Every format says once, before the figures, that both sides are steady states, and calls them main and this PR."""
     both = shown(mixed_plan, later_plan)
-    for text in (preview_text(both), preview_markdown(both), preview_html(both)):
-        assert text.count("steady states: under the policy of main, and under that of this PR") == 1
-        assert 0 < text.index("steady states: under") < text.index("3,670.44")
+    for text, words in (
+        (preview_text(both), "  nodes in steady state  "), (preview_markdown(both), "| nodes in steady state |"),
+        (preview_html(both), "steady states: under the policy of main, and under that of this PR"),
+    ):  # fmt: skip
+        assert text.count(words) == 1
+        assert 0 < text.index(words) < text.index("3,670.44")
         assert not re.search(r"\btoday\b|\bafter (?!\d)", re.sub(r"(?s)<style.*</style>|<script.*?</script>", "", text))
 
 
@@ -127,7 +132,7 @@ def test_markdown(mixed_plan: Plan, later_plan: Plan):
     opened, folds = text.split("<details>", 1)
     assert opened.startswith("## ")
     assert "| nodes in steady state | 10 | 14 | +4 |" in opened
-    assert "### Groups (4)\n\n```diff\n  quiet: leaves the policy at 0\n" in opened
+    assert "### Groups (2)\n\n```diff\n  general-a: desired 7 -> 10, steady state 6 -> 9 ■" in opened
     assert "<summary>Pods (3)</summary>" in folds
     assert later_plan.summary[:40] not in text, "the figures say it"
     assert opened.index("### Policy (3)") < opened.index("\n  NodeGroup big: size.max 40 -> 60") < opened.index("| nodes in")
@@ -163,3 +168,35 @@ def test_markdown_text_of_others_stays_text():
     text = preview_markdown(msgspec.structs.replace(shown(plan, plan), changes=(evil,)))
     assert "`````diff\n  NodeGroup x: hold.reason ``` </details> -> ````\n`````" in text
     assert "mode ``a`b``" in text
+
+
+def test_bars_have_one_scale(mixed_plan: Plan):
+    """The largest size takes 24 cells, and 50 of 200 nodes a quarter of that; sizes that are there have a cell at least."""
+    names = ("large", "small", "one")
+    sides = []
+    for sizes in ((200, 50, 1), (100, 50, 2)):
+        lines = (
+            msgspec.structs.replace(
+                mixed_plan.groups[0], name=name, target=name, held=False, desired=size, settled=size, reasons=()
+            )
+            for name, size in zip(names, sizes, strict=True)
+        )
+        sides.append(msgspec.structs.replace(mixed_plan, groups=tuple(lines), actions=()))
+    text = preview_text(shown(*sides))
+    assert f"- large: nodes 200 -> 100 {'■' * 12}{'-' * 12}\n" in text
+    assert "+ one: nodes 1 -> 2 ■\n" in text, "one cell stands for eight nodes"
+
+
+def test_a_mix_is_told_once(mixed_plan: Plan):
+    """Two groups that grow in one mix: the second names the first."""
+    (resize,) = (action for action in mixed_plan.actions if action.kind is ActionKind.RESIZE)
+    compared = ("1 x a + 2 x b for 1.7/h", "one group after another for 1.9/h")
+    actions = []
+    for group, nodes in (("a", 1), ("b", 2)):
+        why = PendingPods(pods=nodes, nodes=nodes, expander="LeastCost", compared=compared)
+        actions.append(msgspec.structs.replace(resize, group=group, reason=why.reason()))
+    told = [lot.sentence for lot in alike_actions(actions)]
+    assert told == [
+        "1 pending pod on 1 new node, chosen by LeastCost: 1 x a + 2 x b for 1.7/h rather than one group after another for 1.9/h",
+        "2 pending pods on 2 new nodes, of the same mix as those of a",
+    ]

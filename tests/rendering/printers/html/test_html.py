@@ -217,7 +217,7 @@ def test_preview(preview: Preview):
     elements = Elements(preview_html(preview))
     text = "".join(elements.text)
     for words in (
-        "general-a: settled 6 → 4",
+        "general-a: steady state 6 → 4 ■■■■--",
         "main at aaaaaaaaaaaa",
         "change at bbbbbbbbbbbb",
         "1 group untouched",

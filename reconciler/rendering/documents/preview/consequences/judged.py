@@ -40,10 +40,15 @@ def new_problems(comparison: PlanComparison) -> Iterator[Consequence]:
         yield Consequence(
             grade=Grade.WARNING,
             code=Code.NEW_PROBLEMS,
-            sentence=(f"{count(len(new), 'new problem')}, the first: ", *about),
+            sentence=(f"{count(len(new), 'new problem')}{first_of(new)}", *about),
             short=count(len(new), "new problem"),
             data={"problems": len(new), "codes": tuple(sorted({problem.code for problem in new}))},
         )
+
+
+def first_of(many: Sequence[object]) -> str:
+    """What stands between their number and the first of them."""
+    return ": " if len(many) == 1 else ", the first: "
 
 
 def new_findings(findings: Sequence[Finding], comparison: PlanComparison) -> Iterator[Consequence]:
@@ -86,7 +91,7 @@ def policy_warnings(warnings: Sequence[Problem]) -> Iterator[Consequence]:
         yield Consequence(
             grade=Grade.WARNING,
             code=Code.POLICY_WARNINGS,
-            sentence=(f"{short}, the first: ", *foreign_sentence(f"{first.place}: {first.message} [{first.code}]")),
+            sentence=(f"{short}{first_of(warnings)}", *foreign_sentence(f"{first.place}: {first.message} [{first.code}]")),
             short=short,
             data={"warnings": len(warnings), "codes": tuple(sorted({problem.code for problem in warnings}))},
         )

@@ -18,10 +18,24 @@ _GROUP = {
     "scaleDown.mode": "scale-down of {who} is {after} (was {before})",
 }
 """Of one value of groups, by path."""
+_OWN = {
+    ("targetAnnotations", "Ignore"): "annotations and tags of targets no longer count",
+    ("drain.localStorage", "Allow"): "pods with local storage may be evicted",
+    ("drain.unreplicated", "Allow"): "pods without a controller may be evicted",
+    ("drain.customControllers", "Allow"): "pods of custom controllers may be evicted",
+    ("drain.systemPodsWithoutPDB", "Allow"): "system pods without a disruption budget may be evicted",
+    ("pods.expendableBelowPriority", ""): "pods with a priority below {after} get no new nodes (was {before})",
+    ("drain.minReplicas", ""): "pods of sets with {after} or more replicas may be evicted (was {before})",
+    ("drain.systemPodTimeout", ""): "system pods without a disruption budget may be evicted after {after} (was {before})",
+}
+"""Of one value of the policy, by path and new value (empty: any that is set)."""
 _ITEM = {
     "limits.max": "limit {item} allows {after} {key} (was {before})",
     "limits.min": "limit {item} keeps {after} {key} (was {before})",
     "budgets.nodes": "budget {item} lets {nodes} leave at a time (was {before})",
+    "budgets.schedule": "budget {item} applies from {after} (was {before})",
+    "budgets.duration": "budget {item} applies for {after} (was {before})",
+    "budgets.timeZone": "budget {item} applies in time zone {after} (was {before})",
     "discovery.namespaces": "discovery rule {item} finds targets in all namespaces (was {before})",
     "discovery.clusterName": "discovery rule {item} finds targets of all clusters (was {before})",
 }
@@ -40,6 +54,10 @@ def looser_words(one: Loosened) -> Sentence:
         return _filled("the hold of {who} is removed: {before}", values, whose)
     if one.path in _GROUP and whose and UNSET not in (one.before, one.after):
         return _filled(_GROUP[one.path], values, whose)
+    if whose and one.after == UNSET:
+        return _filled("{path} of {who} is no longer set (was {before})", {"path": one.path, **values}, whose)
+    if not whose and one.after != UNSET and (form := _OWN.get((one.path, one.after)) or _OWN.get((one.path, ""))):
+        return _filled(form, values, whose)
     found = _PATH.fullmatch(one.path)
     if found is None:
         return ()

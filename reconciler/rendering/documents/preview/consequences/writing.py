@@ -93,7 +93,10 @@ def takes_over(loosened: Sequence[Loosened], comparison: PlanComparison, plan: P
             else (Foreign("adoptFrom"), " now names ", *whom, ". No group is taken over now.")
         ),
         short=f"takes over {count(len(groups), 'group')}" if groups else "other managers may be taken over from",
-        named=("takes over ", *names_listed(groups, 1), " from ", *names_listed(sorted(managers), 1)) if groups else (),
+        named=(
+            ("takes over ", *names_listed(groups, 1), " from ", *names_listed(sorted(managers), 1)) if groups
+            else (Foreign("adoptFrom"), " now names ", *names_listed(sorted(managers), 1))
+        ),
         data={"managers": tuple(sorted(managers)), "groups": groups},
     )  # fmt: skip
 
