@@ -27,6 +27,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "drain-report": ("drain_report", "Show which nodes could be drained at which threshold."),
     "doctor": ("doctor", "Show the build, and what to fix in a cluster."),
     "snapshot": ("snapshot", "Capture a live cluster as files for the other commands."),
+    "record": ("record", "Record past demand for simulate and tune."),
     "hold": ("hold", "Hold groups for a while, with a reason, or release them."),
     "handover": ("handover", "Show the steps from another autoscaler to us, or back."),
     "status": ("status", "Show who leads, the last plan, holds and drains."),
@@ -40,7 +41,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
 COMMAND_GROUPS = {
     "Try": ("example", "init", "validate", "test", "plan", "explain", "fit", "simulate", "tune"),
     "Review": ("preview", "previewer", "drain-report", "schema"),
-    "Operate": ("run", "status", "report", "hold", "apply", "doctor", "snapshot", "bounds", "completion"),
+    "Operate": ("run", "status", "report", "hold", "apply", "doctor", "snapshot", "record", "bounds", "completion"),
     "Migrate": ("import", "handover"),
 }
 """What somebody wants -> the commands for it."""

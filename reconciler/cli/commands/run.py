@@ -38,6 +38,13 @@ DEMO = "demo"
 )
 @click.option("--until", metavar="DURATION", help="With --simulate: virtual time to run for, such as 90m.")
 @click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", help="With --simulate: format.")
+@click.option(
+    "--record",
+    "record_path",
+    metavar="DIR",
+    type=NAMED_PATH,
+    help="Add what pods ask for to this recording, for simulate and tune.",
+)
 @click.option("--read-only", is_flag=True, help="Write nothing at all: no replicas, Lease, state or events.")
 @click.option("--once", is_flag=True, help="One turn without drains, then print the plan as JSON and end.")
 @click.option(
@@ -112,6 +119,7 @@ def command(
     cluster_path: Path | None,
     until: str | None,
     output: str,
+    record_path: Path | None,
     *,
     read_only: bool,
     once: bool,
@@ -171,7 +179,7 @@ def command(
             raise InputError("--custom-resources and --flux-source read a real cluster: they do not go with --simulate")
         from reconciler.cli.processes.simulated_loop import run_simulated
 
-        return run_simulated(scenario, policy_path, cluster_path, until, output, choice)
+        return run_simulated(scenario, policy_path, cluster_path, until, output, choice, record_path)
     if cluster_path is not None or until is not None:
         raise InputError("--cluster and --until belong to --simulate. The live loop reads the cluster that --context names")
     from reconciler.cli.inputs.connections import ConnectionChoice
@@ -188,11 +196,14 @@ def command(
         listening=Listening(
             listen=listen, probes=probes, tls_certificate=tls_certificate, webhook_secret=webhook_secret_file,
         ),
+        record=record_path,
     )  # fmt: skip
     connection = ConnectionChoice(
         context=context, kubeconfig=kubeconfig, management_kubeconfig=management_kubeconfig,
         management_context=management_context, target_namespaces=target_namespaces,
     )  # fmt: skip
+    if fleet and record_path is not None:
+        raise InputError("--record is for the loop of one cluster: it does not go with --fleet")
     if fleet:
         from reconciler.cli.processes.fleet_loop import run_fleet
 

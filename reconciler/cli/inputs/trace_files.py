@@ -1,4 +1,4 @@
-"""Reading what a replay goes by from disk: a capacity curve, or a directory of snapshots taken one after the other."""
+"""Reading what a replay goes by from disk: a capacity curve, a recording, or snapshots taken one after the other."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,6 +10,7 @@ from reconciler.cli.outputs.failure import InputError
 from reconciler.cluster.world import World
 from reconciler.decisions.groups.effective_groups import effective_groups
 from reconciler.policy.documents import PolicySet
+from reconciler.simulation.replays.recording import SUFFIX, RecordingError, read_recording
 from reconciler.simulation.replays.replay import LEAD_SECONDS
 from reconciler.simulation.replays.trace import (
     Backtest,
@@ -57,7 +58,7 @@ def read_replay_inputs(path: Path, cluster_path: Path | None, step: str, until: 
     """The trace below a path and the cluster that it is replayed on. Raises `InputError` with the place of what is wrong."""
     every_seconds = duration("--step", step)
     limit = _limit(until)
-    if path.is_dir():
+    if path.is_dir() and not _days(path):
         if alone:
             raise InputError("--alone requires a curve: with snapshots, their pods are the demand")
         recorded = _recorded(path)
@@ -65,7 +66,7 @@ def read_replay_inputs(path: Path, cluster_path: Path | None, step: str, until: 
         if cluster_path is not None:
             raise InputError("--cluster requires a curve: a replay of snapshots begins with the first snapshot")
     else:
-        trace, lead = _curve(path, every_seconds), LEAD_SECONDS
+        trace, lead = _demand(path, every_seconds), LEAD_SECONDS
         if cluster_path is None and alone:
             raise InputError("--alone goes with --cluster")
         if cluster_path is None:
@@ -79,11 +80,11 @@ def read_replay_inputs(path: Path, cluster_path: Path | None, step: str, until: 
 def read_preview_trace(path: Path, world: World, until: str | None) -> ReplayInputs:
     """The trace below a path, at steps of five minutes; a curve comes on top of the pods of `world`. Raises `InputError`."""
     limit = _limit(until)
-    if path.is_dir():
+    if path.is_dir() and not _days(path):
         recorded = _recorded(path)
         trace, world, lead = recorded.trace, recorded.world, 0
     else:
-        trace, lead = _curve(path, STEP_SECONDS).at_same_hour(world, LEAD_SECONDS), LEAD_SECONDS
+        trace, lead = _demand(path, STEP_SECONDS).at_same_hour(world, LEAD_SECONDS), LEAD_SECONDS
     return ReplayInputs(trace if limit is None else trace.until(limit), world, lead)
 
 
@@ -104,6 +105,28 @@ def _limit(until: str | None) -> int | None:
     if limit == 0:
         raise InputError("--until 0s: must be above zero")
     return limit
+
+
+def _days(path: Path) -> list[Path]:
+    """The files of a recording."""
+    return sorted(path.glob(f"*{SUFFIX}"))
+
+
+def _demand(path: Path, every_seconds: int) -> Trace:
+    """Demand without a cluster: a recording or a curve."""
+    return _recording(path) if path.is_dir() else _curve(path, every_seconds)
+
+
+def _recording(path: Path) -> Trace:
+    days = _days(path)
+    try:
+        if sum(day.stat().st_size for day in days) > LARGEST_TRACE_BYTES:
+            raise InputError(f"{path}: larger than {LARGEST_TRACE_BYTES >> 20} MiB")
+        return read_recording(path.resolve().name, [(day.name, day.read_bytes()) for day in days])
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror or error}") from None
+    except RecordingError as error:
+        raise InputError(f"{path}/{error.place}: {error}") from None
 
 
 def _curve(path: Path, every_seconds: int) -> Trace:

@@ -60,6 +60,7 @@ class LoopChoice(msgspec.Struct, frozen=True, kw_only=True):
     wave_soak_seconds: int
     log: LogChoice
     notifying: Notifying = Notifying()
+    record: Path | None = None
 
 
 def run_live(loop: LoopChoice, connection: ConnectionChoice, repository: SourceChoice) -> int:
@@ -172,7 +173,26 @@ def _process(
     journal: "Log",
     news: "NewsWebhook | None" = None,
 ) -> "LiveProcess":
-    return wired(_settings(loop, connection, connections, name), connections, source, journal, news=news)
+    turned = _recording(loop.record, journal)
+    return wired(_settings(loop, connection, connections, name), connections, source, journal, turned=turned, news=news)
+
+
+def _recording(path: Path | None, journal: "Log") -> "Callable[[LoopReport], None]":
+    """What records the demand of each turn. A turn that cannot be recorded is told, and decides all the same."""
+    from reconciler.cli.outputs.recorded_days import RecordedDays
+
+    if path is None:
+        return lambda _: None
+    days = RecordedDays(path)
+
+    def turned(report: "LoopReport") -> None:
+        if report.decided is not None:
+            try:
+                days.observe(report.decided.world, report.decided.now_seconds)
+            except InputError as error:
+                journal.warning("NotRecorded", f"the demand of this turn is not recorded: {error.message}")
+
+    return turned
 
 
 def wired(

@@ -27,10 +27,17 @@ spec: {start: {cluster: "-"}, until: 1h}
 
 
 def run_simulated(
-    scenario: str, policy_path: Path | None, cluster_path: Path | None, until: str | None, output: str, choice: "SourceChoice"
+    scenario: str,
+    policy_path: Path | None,
+    cluster_path: Path | None,
+    until: str | None,
+    output: str,
+    choice: "SourceChoice",
+    record_path: Path | None = None,
 ) -> int:
     """Play a scenario and print what the loop does; exit code 1 when an expectation is not met. Raises `InputError`."""
     from reconciler.cli.outputs.failure import EXIT_ERROR, EXIT_OK, InputError
+    from reconciler.cli.outputs.recorded_days import RecordedDays
     from reconciler.cli.outputs.run_lines import summary_lines, turn_lines
     from reconciler.control.simulated_run_document import run_document, run_turn
     from reconciler.policy.reading.typed_text import DocumentError
@@ -48,7 +55,10 @@ def run_simulated(
     shown: list[RunTurn] = []
     decisions = 0
     bar = _Bar(run)
+    days = None if record_path is None else RecordedDays(record_path)
     for turn in run.turns():
+        if days is not None and turn.report.decided is not None:
+            days.observe(turn.report.decided.world, turn.at_seconds)
         decisions += turn.report.plan is not None
         entry = run_turn(turn, run.start_seconds)
         if entry is not None:

@@ -434,9 +434,7 @@ class Backtest(msgspec.Struct, frozen=True):
 
 
 def backtest(name: str, captures: Sequence[tuple[str, World]]) -> Backtest:
-    """The trace of captures by name, in the order of their instants. Pods of DaemonSets and mirror pods follow their nodes, so
-    they do not count as demand. Neither do finished, terminating and gated ones. The last capture lasts as long as the previous
-    one.
+    """The trace of captures by name, in the order of their instants. The last capture lasts as long as the previous one.
 
     Raises `BacktestError` for fewer than two captures, for an unknown instant, and for two with the same instant.
     """
@@ -451,7 +449,7 @@ def backtest(name: str, captures: Sequence[tuple[str, World]]) -> Backtest:
                 f"{label} and {next_label} were taken at the same instant: put capturedAt into their snapshot.yaml"
             )
     worlds = [world for _, world in ordered]
-    counts = [_wanted(world) for world in worlds]
+    counts = [wanted_pods(world) for world in worlds]
     sources = {source: index for index, source in enumerate(dict.fromkeys(source for counted in counts for source in counted))}
     steps = []
     for before, now, world in zip(counts, counts[1:], worlds[1:], strict=False):
@@ -471,7 +469,9 @@ def backtest(name: str, captures: Sequence[tuple[str, World]]) -> Backtest:
     return Backtest(trace, _merged(worlds))
 
 
-def _wanted(world: World) -> Counter[DemandSource]:
+def wanted_pods(world: World) -> Counter[DemandSource]:
+    """How many pods of each kind are wanted. Pods of DaemonSets and mirror pods follow their nodes, so they do not count. Neither
+    do finished, terminating and gated ones."""
     pods = world.pods
     keys: Counter[tuple[int, int, str]] = Counter()
     for index in range(len(pods)):

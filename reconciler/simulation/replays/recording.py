@@ -1,0 +1,176 @@
+"""Demand as it was observed, in one file of lines per day: which pods were wanted from which instant on.
+
+The first line of a file names the form and the cluster. A line with `source` describes pods that are alike, numbered from 0. A
+line with `at` says how many pods of which sources are wanted from then on, where that differs. Each file begins with everything
+that is wanted, so that older files can be deleted. Lines are only added. A torn last line was never finished, and does not count.
+
+Pods of Jobs are alike whatever Job they are of: the names of Jobs would take more room than all else.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from reconciler.cluster.pods.pod import Owner
+from reconciler.cluster.world import World
+from reconciler.simulation.replays.trace import MOST_PODS, DemandSource, DemandStep, Trace, wanted_pods
+from reconciler.values.decoding import decode
+from reconciler.values.instant import instant_text
+
+FORMAT_VERSION = "1.0"
+SUFFIX = ".jsonl"
+QUIET_SECONDS = 300
+"""After so long a line is written although nothing differs, so that it is known how long demand was observed."""
+MOST_SOURCES = 100_000
+_OF_ONE_JOB = frozenset({"controller-uid", "batch.kubernetes.io/controller-uid", "job-name", "batch.kubernetes.io/job-name"})
+_JOBS = "jobs"
+
+
+class RecordedLine(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """One line; which of its fields are there says what it is about."""
+
+    format_version: str = ""
+    cluster: str = ""
+    source: DemandSource | None = None
+    at: int = 0
+    pods: tuple[tuple[int, int], ...] = ()
+
+
+class RecordingError(ValueError):
+    """A recording that cannot be read; `place` is `file:line`."""
+
+    def __init__(self, place: str, message: str) -> None:
+        super().__init__(message)
+        self.place = place
+
+
+class Recorder:
+    """Turns Worlds of one cluster, in the order of their instants, into lines."""
+
+    def __init__(self) -> None:
+        self._day = ""
+        self._at = 0
+        self._sources: dict[DemandSource, int] = {}
+        self._wanted: Counter[DemandSource] = Counter()
+
+    def resume(self, day: str, data: bytes) -> None:
+        """Go on behind the lines of a day that were written before. Raises `RecordingError`."""
+        self._day, self._sources, self._wanted = day, {}, Counter()
+        sources: list[DemandSource] = []
+        for _, line in _lines(f"{day}{SUFFIX}", data):
+            if line.source is not None:
+                sources.append(line.source)
+                self._sources.setdefault(line.source, len(self._sources))
+            self._at = max(self._at, line.at)
+            self._wanted.update({sources[index]: pods - self._wanted[sources[index]] for index, pods in line.pods})
+
+    def lines(self, world: World, at_seconds: int) -> tuple[str, bytes]:
+        """The day (UTC), and what is to be added to its file: nothing if nothing differs, or if the instant is not later."""
+        day = instant_text(at_seconds)[:10]
+        if at_seconds <= self._at:
+            return day, b""
+        added: list[bytes] = []
+        if day != self._day:
+            self._day, self._sources, self._wanted = day, {}, Counter()
+            added.append(_encoded(RecordedLine(format_version=FORMAT_VERSION, cluster=world.name)))
+        wanted: Counter[DemandSource] = Counter()
+        for source, pods in wanted_pods(world).items():
+            wanted[_alike(source)] += pods
+        for text, source in sorted((_encoded(RecordedLine(source=one)), one) for one in wanted if one not in self._sources):
+            self._sources[source] = len(self._sources)
+            added.append(text)
+        touched = {*wanted, *self._wanted}
+        changes = tuple(sorted((self._sources[one], wanted[one]) for one in touched if wanted[one] != self._wanted[one]))
+        if not added and not changes and at_seconds - self._at < QUIET_SECONDS:
+            return day, b""
+        added.append(_encoded(RecordedLine(at=at_seconds, pods=changes)))
+        self._at, self._wanted = at_seconds, wanted
+        return day, b"".join(added)
+
+
+def read_recording(name: str, files: Sequence[tuple[str, bytes]]) -> Trace:
+    """The trace of the files of a recording, each with its name. Raises `RecordingError`."""
+    numbers: dict[DemandSource, int] = {}
+    steps: list[DemandStep] = []
+    wanted: Counter[int] = Counter()
+    times: list[int] = []
+    for file, data in sorted(files):
+        own: list[int] = []
+        begun = False
+        for place, line in _lines(file, data):
+            if line.source is not None:
+                own.append(numbers.setdefault(line.source, len(numbers)))
+            if not line.at:
+                continue
+            if times and line.at <= times[-1]:
+                raise RecordingError(place, f"{instant_text(line.at)} is not after the line before")
+            times.append(line.at)
+            now = {own[index]: pods for index, pods in line.pods}
+            # The first line of a file says everything that is wanted.
+            changed = now if begun else dict.fromkeys(wanted, 0) | now
+            begun = True
+            changes = tuple(sorted((index, pods) for index, pods in changed.items() if pods != wanted[index]))
+            wanted.update({index: pods - wanted[index] for index, pods in changes})
+            if changes:
+                steps.append(DemandStep(line.at, changes))
+    if len(times) < 2:
+        raise RecordingError(
+            files[0][0] if files else name, "fewer than two observations, and demand needs a beginning and an end"
+        )
+    return Trace(
+        name=name, start_seconds=times[0], end_seconds=times[-1], sources=tuple(numbers), steps=tuple(steps),
+        present=(0,) * len(numbers),
+    )  # fmt: skip
+
+
+def whole_lines(data: bytes) -> bytes:
+    """Without a torn last line."""
+    return data[: data.rfind(b"\n") + 1]
+
+
+def _lines(file: str, data: bytes) -> Iterator[tuple[str, RecordedLine]]:
+    """Place and line; sources and indices are checked."""
+    sources = 0
+    for number, text in enumerate(whole_lines(data).splitlines(), 1):
+        place = f"{file}:{number}:1"
+        try:
+            line = decode(text, RecordedLine)
+        except msgspec.MsgspecError as error:
+            raise RecordingError(place, f"not a line of a recording: {error}") from None
+        if number == 1 and line.format_version.partition(".")[0] != FORMAT_VERSION.partition(".")[0]:
+            raise RecordingError(
+                place, f"this release reads form {FORMAT_VERSION}, and the file has {line.format_version or 'none'}"
+            )
+        sources += line.source is not None
+        if sources > MOST_SOURCES:
+            raise RecordingError(place, f"more than {MOST_SOURCES} kinds of pods")
+        if any(not (0 <= index < sources and 0 <= pods <= MOST_PODS) for index, pods in line.pods):
+            raise RecordingError(place, f"a number is out of range: sources go up to {sources - 1}, pods up to {MOST_PODS}")
+        yield place, line
+
+
+def _alike(source: DemandSource) -> DemandSource:
+    """Without what tells one run of the same pods from another."""
+    owner = source.traits.controller
+    if owner is None:
+        return source
+    jobs = owner.kind == "Job"
+    plain = Owner(api_group=owner.api_group, kind=owner.kind, name=_JOBS if jobs else owner.name)
+    traits = msgspec.structs.replace(source.traits, controller=plain)
+    labels = tuple(pair for pair in source.shape.labels if not jobs or pair[0] not in _OF_ONE_JOB)
+    return msgspec.structs.replace(source, traits=traits, shape=msgspec.structs.replace(source.shape, labels=labels))
+
+
+def _encoded(line: RecordedLine) -> bytes:
+    return msgspec.json.encode(_sparse(line)) + b"\n"
+
+
+def _sparse(value: object) -> object:
+    """A value as JSON has it, without fields that have their default."""
+    if isinstance(value, msgspec.Struct):
+        fields = ((field, getattr(value, field.name)) for field in msgspec.structs.fields(value))
+        written: Mapping[str, Any] = {field.encode_name: _sparse(own) for field, own in fields if own != field.default}
+        return written
+    return [_sparse(item) for item in value] if isinstance(value, tuple) else value

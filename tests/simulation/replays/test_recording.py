@@ -1,0 +1,175 @@
+"""Recorded demand: what is written, what is read again, and that a replay of it decides as the recorded loop did."""
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from reconciler.cluster.pods.pod import Owner, Pod, PodShape, PodTraits
+from reconciler.cluster.pods.pod_table import PodTable
+from reconciler.cluster.values.resources import Resources
+from reconciler.cluster.world import World
+from reconciler.decisions.decide import decide
+from reconciler.decisions.memory import Memory
+from reconciler.plan.plan import Plan
+from reconciler.policy.documents import PolicySet, ScaleDown, Template
+from reconciler.simulation.embedded.cluster import SimulatedCluster
+from reconciler.simulation.replays import replay as replays
+from reconciler.simulation.replays.recording import Recorder, RecordingError, read_recording
+from reconciler.simulation.replays.replay import LEAD_SECONDS, ReplayRun
+from reconciler.simulation.replays.trace import Trace, policy_world, read_curve
+from tests.builders import ClusterBuilder
+from tests.policies import node_group, policy
+
+DAY = 86_400
+NOON = 20_000 * DAY + DAY // 2
+FOUR_CORES = Template(capacity=(("cpu", 4_000), ("memory", 16 << 30), ("pods", 110)))
+
+
+def world(counts: dict[str, int], *, kind: str = "ReplicaSet", cpu: int = 500) -> World:
+    """Pods by the name of their owner."""
+    names = sorted(counts)
+    shapes = tuple(
+        PodShape(namespace="prod", labels=(("job-name", name),), requests=Resources(cpu_milli=cpu, pods=1)) for name in names
+    )
+    traits = tuple(PodTraits(namespace="prod", controller=Owner("apps", kind, name, f"uid-{name}")) for name in names)
+    empty = ClusterBuilder().world()
+    rows = [
+        Pod(namespace="prod", name=f"{name}-{number}", shape=at, traits=at)
+        for at, name in enumerate(names)
+        for number in range(counts[name])
+    ]
+    return msgspec.structs.replace(empty, pod_shapes=shapes, pod_traits=traits, pods=PodTable(rows))
+
+
+def recorded(*seen: tuple[int, World]) -> dict[str, bytes]:
+    """Day -> its file."""
+    recorder, files = Recorder(), dict[str, bytes]()
+    for at, one in seen:
+        day, lines = recorder.lines(one, at)
+        files[day] = files.get(day, b"") + lines
+    return files
+
+
+def wanted(trace: Trace, at: int) -> dict[str, int]:
+    """Owner -> pods at an instant."""
+    part = trace.between(at, trace.end_seconds)
+    first = dict(part.steps[0].changes) if part.steps and part.steps[0].at_seconds == at else {}
+    return {
+        source.traits.controller.name: first.get(index, 0)
+        for index, source in enumerate(trace.sources)
+        if source.traits.controller is not None
+    }
+
+
+def test_what_was_seen_is_read_again() -> None:
+    """Two days: the second file has everything that is wanted, and one pod less than a week ago is none."""
+    seen = ((NOON, world({"web": 3})), (NOON + 30, world({"web": 3, "api": 2})), (NOON + DAY, world({"api": 5})))
+    files = recorded(*seen)
+    assert sorted(files) == ["2024-10-04", "2024-10-05"]
+    trace = read_recording("demand", list(files.items()))
+    assert (trace.start_seconds, trace.end_seconds) == (NOON, NOON + DAY)
+    assert wanted(trace, NOON) == {"web": 3, "api": 0}
+    assert wanted(trace, NOON + 30) == {"web": 3, "api": 2}
+    assert wanted(trace, NOON + DAY) == {"web": 0, "api": 5}
+    # The second day alone is a recording, too, but has no end yet.
+    with pytest.raises(RecordingError, match="fewer than two"):
+        read_recording("demand", [("2024-10-05", files["2024-10-05"])])
+
+
+def test_nothing_is_written_while_nothing_differs() -> None:
+    """Until five minutes have passed; an instant that is not later counts for nothing."""
+    recorder, same = Recorder(), world({"web": 3})
+    assert recorder.lines(same, NOON)[1]
+    assert recorder.lines(same, NOON + 299)[1] == b""
+    assert recorder.lines(world({"web": 4}), NOON)[1] == b""
+    assert recorder.lines(same, NOON + 300)[1] == b'{"at":%d}\n' % (NOON + 300)
+
+
+def test_a_torn_line_does_not_count_and_the_recording_goes_on() -> None:
+    """A second process goes on behind the whole lines, with the numbers of the first."""
+    first = recorded((NOON, world({"web": 3, "api": 1})))["2024-10-04"]
+    again = Recorder()
+    again.resume("2024-10-04", first + b'{"at":17280')
+    _, lines = again.lines(world({"web": 3, "api": 4}), NOON + 60)
+    assert lines.count(b"\n") == 1
+    trace = read_recording("demand", [("2024-10-04.jsonl", first + lines + b'{"so')])
+    assert wanted(trace, NOON + 60) == {"web": 3, "api": 4}
+
+
+def test_pods_of_jobs_are_alike_whatever_job_they_are_of() -> None:
+    """A thousand Jobs are one line."""
+    jobs = world({f"job-{number}": 1 for number in range(1000)}, kind="Job")
+    file = recorded((NOON, jobs))["2024-10-04"]
+    assert file.count(b'"source"') == 1
+    assert file.endswith(b'"pods":[[0,1000]]}\n')
+
+
+def test_a_month_of_a_thousand_pods_is_below_fifty_megabytes() -> None:
+    """Looked at every 30 s, ten of fifty workloads change each time, and each is rolled out once an hour."""
+    recorder, size = Recorder(), 0
+    for look in range(120):
+        counts = {f"web-{number}-{look // 60}": 20 + (number % 5 == look % 5) * (1 + look % 3) for number in range(50)}
+        size += len(recorder.lines(world(counts), NOON + 30 * look)[1])
+    assert size * 24 * 30 < 50_000_000
+
+
+@pytest.mark.parametrize(
+    ("lines", "place", "why"),
+    [
+        (b"{}\n", "d:1:1", "none"),
+        (b'{"formatVersion":"2.0"}\n', "d:1:1", "2.0"),
+        (b'{"formatVersion":"1.0"}\nx\n', "d:2:1", "not a line"),
+        (b'{"formatVersion":"1.0"}\n{"at":5,"pods":[[0,1]]}\n', "d:2:1", "out of range"),
+        (b'{"formatVersion":"1.0"}\n{"at":5}\n{"at":5}\n', "d:3:1", "not after"),
+        (b'{"formatVersion":"1.0"}\n{"at":-1e30}\n', "d:2:1", "not a line"),
+    ],
+)
+def test_a_damaged_recording_is_said_with_its_place(lines: bytes, place: str, why: str) -> None:
+    """File and line."""
+    with pytest.raises(RecordingError, match=why) as caught:
+        read_recording("demand", [("d", lines)])
+    assert caught.value.place == place
+
+
+class Watched:
+    """A replay with what a recorder that watches its cluster sees: the decisions, and the files."""
+
+    def __init__(self, rules: PolicySet, trace: Trace) -> None:
+        self.plans: list[tuple[int, Plan]] = []
+        self.files: dict[str, bytes] = {}
+        recorder = Recorder()
+
+        def noted(world: World, policy: PolicySet, memory: Memory, now: int, budget: int) -> tuple[Plan, Memory]:
+            plan, after = decide(world, policy, memory, now, budget)
+            self.plans.append((now, plan))
+            return plan, after
+
+        def advanced(cluster: SimulatedCluster, seconds: int) -> None:
+            advance(cluster, seconds)
+            day, lines = recorder.lines(cluster.world(), cluster.now_seconds)
+            self.files[day] = self.files.get(day, b"") + lines
+
+        advance = SimulatedCluster.advance_to
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(replays, "decide", noted)
+            patch.setattr(SimulatedCluster, "advance_to", advanced)
+            for _ in ReplayRun(rules, trace, policy_world([rules], trace.start_seconds - LEAD_SECONDS)).turns():
+                pass
+
+
+@settings(deadline=None, max_examples=4)
+@given(
+    pods=st.lists(st.integers(0, 12), min_size=3, max_size=6),
+    minutes=st.integers(3, 20),
+    unneeded=st.sampled_from([60, 300, 900]),
+)
+def test_a_replay_of_what_was_recorded_decides_as_the_recorded_loop(pods: list[int], minutes: int, unneeded: int) -> None:
+    """Turn by turn: the same instants, and the same plans."""
+    group = node_group("general", template=FOUR_CORES, price_per_hour="1", scale_down=ScaleDown(unneeded_time_seconds=unneeded))
+    lines = (f"{NOON + at * 60 * minutes},{count}" for at, count in enumerate(pods))
+    trace = read_curve("curve", "\n".join(("# pod: cpu=1 memory=2Gi", "time,pods", *lines)))
+    original = Watched(policy(group), trace)
+    recording = read_recording("curve", list(original.files.items()))
+    again = Watched(policy(group), recording.between(trace.start_seconds, trace.end_seconds))
+    assert again.plans == original.plans
