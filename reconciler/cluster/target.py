@@ -256,7 +256,7 @@ class TargetFacts(msgspec.Struct, frozen=True, kw_only=True):
 class Machine(msgspec.Struct, frozen=True, order=True, kw_only=True):
     """One Machine (or instance) behind a target. `node` is the name of its Node, or empty. `failed` is why it will never become a
     node. `last_error` is the last problem of a machine that is still being created and retried. `outdated`: the target has since
-    changed the template for its machines (None: unknown)."""
+    changed the template for its machines (None: unknown). `updating`: the platform changes it in place, or is about to."""
 
     namespace: str
     name: str
@@ -271,3 +271,4 @@ class Machine(msgspec.Struct, frozen=True, order=True, kw_only=True):
     phase: str = ""
     zone: str = ""
     outdated: bool | None = None
+    updating: bool = False

@@ -29,6 +29,24 @@ def only(*objects: Object) -> Machine:
     return found
 
 
+IN_PLACE = "in-place-updates.internal.cluster.x-k8s.io"
+
+
+@pytest.mark.parametrize(
+    ("annotations", "conditions", "updating"),
+    [
+        ({}, [], False),
+        ({f"{IN_PLACE}/update-in-progress": ""}, [], True),
+        ({f"{IN_PLACE}/pending-acknowledge-move": ""}, [], True),
+        ({}, [{"type": "Updating", "status": "True", "reason": "InPlaceUpdating"}], True),
+        ({}, [{"type": "Updating", "status": "False", "reason": "NotUpdating"}], False),
+    ],
+)
+def test_an_update_in_place(annotations: dict[str, str], conditions: list[Object], updating: bool) -> None:
+    """It begins with an annotation, before the condition is there."""
+    assert only(machine(meta={"annotations": annotations}, conditions=conditions)).updating is updating
+
+
 def test_row() -> None:
     """A Machine that became a node."""
     item = machine(

@@ -235,6 +235,8 @@ _OF_PLATFORMS = (
     "replicas-managed-by",
     "paused",
     "delete-machine",
+    "update-in-progress",
+    "pending-acknowledge-move",
     "cluster-api-delete-machine",
     "vCPU",
     "memoryMb",

@@ -74,6 +74,9 @@ def _alike(draft: Draft, load: NodeLoad, index: int) -> tuple[object, ...] | Non
     node, where = draft.world.nodes[index], draft.members.group_of[index]
     if load.kind is None or node.annotations or node.unread or index in draft.endings:
         return None
+    machine = draft.members.machine_of.get(index)
+    if machine is not None and machine.updating:
+        return None
     facts = draft.groups[where].group.facts if where >= 0 else None
     if facts is not None and facts.keeps_nodes:
         return None
@@ -153,6 +156,7 @@ def _own_blockers(
         index=index,
         held_why=group.held_why,
         marked=group.situation.marked,
+        machine=draft.members.machine_of.get(index),
         annotations=dict(draft.world.nodes[index].annotations),
         denied=denied_now(draft.memory, REMOVAL, str(group.group.target), draft.now_seconds),
         leaving=_leaving(draft, index) if state is NodeState.LEAVING else None,

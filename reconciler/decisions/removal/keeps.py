@@ -69,14 +69,15 @@ class Keep(msgspec.Struct, Generic[Asked], frozen=True):
 
 
 class NodeAsked(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A node of a group by itself, and what a plan knows of it. `held_why` is empty if the group is not held. The platform would
-    delete `marked` machines instead of this one."""
+    """A node of a group by itself, with its `machine`, and what a plan knows of it. `held_why` is empty if the group is not held.
+    The platform would delete `marked` machines instead of this one."""
 
     world: World
     group: EffectiveGroup
     index: int
     held_why: str
     marked: tuple[Machine, ...]
+    machine: Machine | None
     annotations: Mapping[str, str]
     denied: WriteDenied | None = None
     leaving: "NodeLeaving | None" = None
@@ -167,6 +168,15 @@ class MachineMarked(KeepsNode, frozen=True, kw_only=True):
             f"Machine {self.machine} (node {self.node}) is marked for deletion, but still in use: fewer replicas would delete it"
         )
         return f"{mark}. If nobody is working there, remove the mark with `{self.lift}`" if self.lift else mark
+
+
+class MachineUpdating(KeepsNode, frozen=True, kw_only=True):
+    """The platform changes the machine of the node in place, or is about to."""
+
+    code = "MachineUpdating"
+    machine: str
+
+    template = "Machine {machine} is being updated in place"
 
 
 class NotSelectable(KeepsNode, frozen=True, kw_only=True):
@@ -341,6 +351,10 @@ def _marked(one: NodeAsked) -> KeepsNode | None:
     return MachineMarked(machine=one.marked[0].name, node=one.marked[0].node, lift=lift)
 
 
+def _updating(one: NodeAsked) -> KeepsNode | None:
+    return MachineUpdating(machine=one.machine.name) if one.machine is not None and one.machine.updating else None
+
+
 def _not_selectable(one: NodeAsked) -> KeepsNode | None:
     selectable = one.group.facts is None or one.group.facts.selectable or one.group.platform_chooses
     return None if selectable else NotSelectable(group=one.group.name, target=str(one.group.target))
@@ -420,6 +434,7 @@ OF_NODES: tuple[Keep[NodeAsked], ...] = (
     Keep(TargetKeepsNodes, Ends.PERSON, _ALL, _target_keeps),
     Keep(PodUnread, Ends.PERSON, _ALL, _pod_unread),
     Keep(MachineMarked, Ends.PERSON, _ALL, _marked),
+    Keep(MachineUpdating, Ends.TIME, _ALL, _updating),
     Keep(NotSelectable, Ends.PERSON, _LOOP | DRAIN, _not_selectable),
     Keep(ScaleDownDisabledAnnotation, Ends.PERSON, _ALL, _annotated),
     Keep(DelayDeletion, Ends.PERSON, _ALL, _delayed),

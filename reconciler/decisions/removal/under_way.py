@@ -131,6 +131,7 @@ def _group_says(view: View, index: int) -> Blocker | None:
         index=index,
         held_why=view.held[position],
         marked=view.situations[position].marked,
+        machine=view.members.machine_of.get(index),
         annotations=dict(view.world.nodes[index].annotations),
     )
     held = node_holds(view.world, index, view.now_seconds)

@@ -108,7 +108,7 @@ READING = PlatformReading(
     ),
     rows=rows,
     referred=_referred,
-    annotations=("topology.cluster.x-k8s.io/",),
+    annotations=("topology.cluster.x-k8s.io/", "in-place-updates.internal.cluster.x-k8s.io/"),
     words=WORDS,
     # Its contract for bootstrap providers: it removes the taint once its labels are on the node, which may be Ready by then.
     passing_taints=("node.cluster.x-k8s.io/",),

@@ -1,6 +1,6 @@
 """Machines from the API, and the instances of pools without Machines."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from reconciler.cluster.nodes.node import Node
 from reconciler.cluster.target import Machine, TargetRef
@@ -13,6 +13,12 @@ from reconciler.platforms.clusterapi.kinds import MACHINE_POOL
 # SOURCE: Cluster API 1.14, `setMachinePhaseAndLastUpdated`: the phase says how far a Machine is. The provider tries again what a
 # condition reports in these phases (bare metal: no host is free yet). The Machine has until `maxNodeProvisionTime`.
 _BEING_MADE = ("Pending", "Provisioning", "Provisioned")
+# SOURCE: Cluster API 1.12 (`machine_types.go`): the condition is True during an update in place. The owner of the Machine sets
+# the annotations before: the second while it moves to another MachineSet, the first once the update has begun.
+_UPDATING = "Updating"
+_UPDATES = tuple(
+    f"in-place-updates.internal.cluster.x-k8s.io/{name}" for name in ("update-in-progress", "pending-acknowledge-move")
+)
 _STEPS = ("InfrastructureReady", "BootstrapReady", "BootstrapConfigReady")
 
 
@@ -35,7 +41,13 @@ def machine(item: wire.Machine, view: ClusterApiView) -> Machine:
         last_error=error if waits and not terminal else "",
         phase=status.phase,
         zone=status.failure_domain or spec.failure_domain or "",
+        updating=_updating(meta.annotations or {}, status),
     )
+
+
+def _updating(annotations: Mapping[str, str], status: wire.MachineStatus) -> bool:
+    begun = any(name in annotations for name in _UPDATES)
+    return begun or any(item.type == _UPDATING and item.status == "True" for item in status.conditions or ())
 
 
 def pool_instances(item: wire.Scalable, nodes: Iterable[Node]) -> list[Machine]:

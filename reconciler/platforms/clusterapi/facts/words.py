@@ -5,7 +5,7 @@ KubeadmControlPlane DockerMachineTemplate cluster.x-k8s.io/v1beta1 cluster.x-k8s
 infrastructure.cluster.x-k8s.io infrastructure.cluster.x-k8s.io/v1beta1 infrastructure.cluster.x-k8s.io/v1beta2
 controlplane.cluster.x-k8s.io/v1beta1 controlplane.cluster.x-k8s.io/v1beta2
 
-InfrastructureReady BootstrapReady NodeHealthy NodeReady Deleting UpToDate HealthCheckSucceeded Provisioning Provisioned
+InfrastructureReady BootstrapReady NodeHealthy NodeReady Updating Deleting UpToDate HealthCheckSucceeded Provisioning Provisioned
 
 cluster-api/accelerator node.cluster.x-k8s.io/uninitialized cluster.x-k8s.io/cluster-name cluster.x-k8s.io/deployment-name
 cluster.x-k8s.io/set-name cluster.x-k8s.io/pool-name topology.cluster.x-k8s.io/owned
