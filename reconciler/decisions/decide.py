@@ -23,6 +23,7 @@ from reconciler.decisions.growth.pledges import pledges
 from reconciler.decisions.growth.probes import remembered_probes
 from reconciler.decisions.growth.promises import promises
 from reconciler.decisions.growth.stages import Grown, grown
+from reconciler.decisions.growth.tried import try_cheapest
 from reconciler.decisions.memory import Memory
 from reconciler.decisions.outcome.actions import actions, releases
 from reconciler.decisions.outcome.buffer_lines import buffer_lines
@@ -110,7 +111,7 @@ def _decided(world: World, policy: PolicySet, memory: Memory, now_seconds: int, 
     ceilings = ApprovalCeilings(draft, policy)
     removals = Removals(draft, ledger, halted, ceilings, demand.bought())
     verdicts = removals.judge_all(look_at_nodes(draft, ledger), _waited_for(draft, lots), draft.takeovers)
-    replaced = consolidate(draft, verdicts, removals, draft.takeovers)
+    replaced = consolidate(draft, verdicts, removals, draft.takeovers, try_cheapest)
     ceilings.add_reasons()
     share_reasons(draft)
     released = releases(
@@ -145,7 +146,7 @@ def _decided(world: World, policy: PolicySet, memory: Memory, now_seconds: int, 
     bought = (lot.served for lot in lots if lot.served.outcome is PodOutcome.TRIGGERS_SCALE_UP)
     grew = {served.group or "" for served in bought} | growth.for_headroom
     if replaced.starts is not None:
-        grew.add(draft.groups[replaced.starts.position].group.name)
+        grew.update(draft.groups[position].group.name for position, _ in replaced.starts.adds)
     adopted = {action.group for action in done if action.kind is ActionKind.ADOPT}
     remembered = msgspec.structs.replace(
         replaced.noted_in(remember(draft, verdicts, view.memory)),

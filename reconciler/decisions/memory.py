@@ -60,9 +60,10 @@ class Purchase(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Replacement(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A `Replace` in progress. Since `started_seconds`, a node of `target` (its `to`th replica) is to take over the pods of
-    `nodes`. That saves `saving_micros` per hour (negative: it costs more; 0 also: a price is unknown). It is written before the
-    target grows."""
+    """A `Replace` in progress. Since `started_seconds`, `new` nodes of `target`, which has `to` replicas then, are to take over
+    the pods of `nodes`. `elsewhere`: pods may move to other nodes, too. That saves `saving_micros` per hour (negative: it costs
+    more; 0 also: a price is unknown). It is written before the target grows. If several targets grow for the same nodes, each has
+    an entry with the same start and the whole saving."""
 
     target: str
     nodes: tuple[str, ...]
@@ -70,6 +71,8 @@ class Replacement(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     started_seconds: UnixSeconds
     saving_micros: int
     reason: RemovalReason = RemovalReason.CONSOLIDATED
+    new: int = 1
+    elsewhere: bool = False
 
 
 class TierState(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -185,20 +188,18 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     request for a node -> when it was made, as far as known. `sizes`: target -> its size, and since when. `failed_machines`:
     failures that are already counted. `held_groups`: under a hold (in git or on the target) at the last decision.
 
-    `purchase`: the demand of the last added nodes, so that it does not add nodes again. `replaceable_since`: replacement -> first
-    plan in which it saved enough, without interruption. `replacements`: those in progress. `denials`: "growth" or "removal" and
-    the target -> what the platform denies; it is not tried again before its end. `departures`: what left within a day, kept while
-    the policy requires approvals. `intended`: target -> nodes whose removal is about to be written; entries remain only if the
-    process ended there. `known_targets`: target -> its machines. `claims`: targets that this policy means to write,
-    except those that another policy has. `promised`: target -> pods by shape that wait for a node that was added for them.
-    `refuted`: target and kind of pod or zone -> what did not help. `pledges`: target -> what the last plan adds. `purchases`:
-    target -> what has come of what was asked for. `probes`: target and kind of pod -> nodes added for it to learn a label.
-    `zones`: target whose zones the platform fills -> those in which its nodes have come.
-    `tiers`: tier with `returnAfter` -> its capacity.
-    `lead_times`: target -> how long its nodes took, and which are under way.
-    `bookings`: uid of a ProvisioningRequest -> until when its room is kept.
-    `last_failures`: group -> when it last failed to grow.
-    `defects`: text of a defect of ours -> digests of the objects on which judging failed (see `cluster.defects`).
+    `purchase`: the demand of the last added nodes, so that it does not add nodes again. `replaceable_since`: node name -> first
+    plan in which its replacement saved enough, without interruption. `replacements`: those in progress. `given_up`: node name ->
+    when its replacement was given up. `denials`: "growth" or "removal" and the target -> what the platform denies; it is not
+    tried again before its end. `departures`: what left within a day, kept while the policy requires approvals. `intended`: target
+    -> nodes whose removal is about to be written; entries remain only if the process ended there. `known_targets`: target -> its
+    machines. `claims`: targets that this policy means to write, except those that another policy has. `promised`: target -> pods
+    by shape that wait for a node that was added for them. `refuted`: target and kind of pod or zone -> what did not help.
+    `pledges`: target -> what the last plan adds. `purchases`: target -> what has come of what was asked for. `probes`: target and
+    kind of pod -> nodes added for it to learn a label. `zones`: target whose zones the platform fills -> those in which its nodes
+    have come. `tiers`: tier with `returnAfter` -> its capacity. `lead_times`: target -> how long its nodes took, and which are
+    under way. `bookings`: uid of a ProvisioningRequest -> until when its room is kept. `last_failures`: group -> when it last
+    failed to grow. `defects`: text of a defect of ours -> digests of the objects on which judging failed (see `cluster.defects`).
     `examine_next`: the node at which the last decision ran out of work for removals (empty: none).
     """
 
@@ -220,6 +221,7 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     purchase: Purchase | None = None
     replaceable_since: Mapping[str, UnixSeconds] = {}
     replacements: tuple[Replacement, ...] = ()
+    given_up: Mapping[str, UnixSeconds] = {}
     departures: Departures = {}
     intended: Mapping[str, tuple[str, ...]] = {}
     claims: Mapping[str, Claim] = {}

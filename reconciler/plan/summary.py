@@ -97,7 +97,8 @@ def _sizes(steps: Sequence[int]) -> list[str]:
 
 def _counts(actions: Sequence[Action]) -> list[str]:
     kinds = Counter(action.kind for action in actions)
-    parts = [_count(kinds[ActionKind.REPLACE], "replacement")] if kinds[ActionKind.REPLACE] else []
+    replaced = {action.nodes for action in actions if action.kind is ActionKind.REPLACE}
+    parts = [_count(len(replaced), "replacement")] if replaced else []
     parts += [
         f"{kinds[kind]} {word}" for kind, word in ((ActionKind.ADOPT, "adopted"), (ActionKind.RELEASE, "released")) if kinds[kind]
     ]

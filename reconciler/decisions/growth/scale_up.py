@@ -11,7 +11,7 @@ from reconciler.decisions.demand.pending import rejections
 from reconciler.decisions.demand.queue import Queue, Served
 from reconciler.decisions.demand.refutations import Refutations
 from reconciler.decisions.draft import Draft, GroupDraft
-from reconciler.decisions.growth.cost.rearrange import GrownNode, Growth, Rearranged, may_gain, rearrange
+from reconciler.decisions.growth.cost.rearrange import GrownNode, Growth, Rearranged, Solver, may_gain, rearrange
 from reconciler.decisions.growth.expanders import Choice, choose, expanders_in_force, next_group, siblings
 from reconciler.decisions.growth.filling import Filling, open_domains, shut_domains, spread_keys
 from reconciler.decisions.growth.options import Shortlist, options_of, others_of
@@ -217,6 +217,19 @@ def _grow_rank(
             _serve_again(draft, queue, rearranged, *before)
             short = _grow_tier(draft, queue, tier, growth, expanders, refutations, unable)
     return short
+
+
+def grow_cheapest(draft: Draft, queue: Queue, tier: list[GroupDraft], solve: Solver) -> list[GrownNode]:
+    """Grow priced groups, as if they were one tier, at the least cost for the pods of a queue; the new nodes."""
+    refutations, growth = Refutations(draft), Growth(draft)
+    expanders = expanders_in_force((Expander.LEAST_COST,), (group.group.price_micros for group in tier))
+    _grow_tier(draft, queue, tier, growth, expanders, refutations, None)
+    grown = growth.nodes()
+    if not queue.waiting() and may_gain(draft, tier, growth) and _may_mix(draft, tier, grown, refutations):
+        better = rearrange(draft, tier, growth, expanders[0], grown, solve=solve)
+        if better is not None and better.bought is not None:
+            return [*better.stay, *better.bought]
+    return grown
 
 
 def _take_reserved(

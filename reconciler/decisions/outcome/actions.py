@@ -7,11 +7,11 @@ from reconciler.decisions.memory import Memory
 from reconciler.decisions.ownership.handover import back
 from reconciler.decisions.ownership.owner import Terms, judge, policy_mark
 from reconciler.decisions.platform_rules import rules_of
-from reconciler.decisions.reasons.nodes import NodesReplaced, NodesReturn
+from reconciler.decisions.reasons.nodes import NodesRepacked, NodesReplaced, NodesReturn
 from reconciler.decisions.reasons.owners import Adoption, Released
 from reconciler.decisions.reasons.provisioning import GrownForRequest
 from reconciler.decisions.reasons.sizes import Probing, RoomBeforeEnd
-from reconciler.decisions.removal.consolidation import Opportunity
+from reconciler.decisions.removal.opportunity import Opportunity
 from reconciler.decisions.removal.scale_down import Judged
 from reconciler.decisions.situation.backoff import GROWTH, denied_now
 from reconciler.plan.plan import Action, ActionKind, Bound, OwnerState
@@ -36,6 +36,7 @@ def actions(
     cancel: list[Action] = []
     remove: list[Action] = []
     replace: list[Action] = []
+    adds, names = ({}, ()) if replacing is None else (dict(replacing.adds), replacing.names(draft))
     for group in sorted(draft.groups, key=lambda entry: entry.group.name):
         facts = group.group.facts
         if facts is None or group.held_why:
@@ -47,10 +48,9 @@ def actions(
             ownership = group.judgement.ownership
             why = Adoption(manager=ownership.by, why=ownership.evidence[-1]).reason()
             adopt.append(_action(ActionKind.ADOPT, group, current, current, (), bound, why))
-        if replacing is not None and group.position == replacing.position:
-            names = tuple(draft.world.nodes[index].name for index in replacing.nodes)
-            why = _replacement(replacing, names, group.group.name).reason()
-            replace.append(_action(ActionKind.REPLACE, group, current, current + 1, names, bound, why))
+        if replacing is not None and (added := adds.get(group.position)):
+            why = _replacement(draft, replacing).reason()
+            replace.append(_action(ActionKind.REPLACE, group, current, current + added, names, bound, why))
         elif group.desired > current:
             why = _growth_reason(group)
             resize.append(_action(ActionKind.RESIZE, group, current, group.desired, (), bound, why))
@@ -72,19 +72,23 @@ def actions(
     return (*adopt, *resize, *cancel, *remove, *replace, *releases)
 
 
-def _replacement(replacing: Opportunity, names: tuple[str, ...], by: str) -> Because:
-    tier = replacing.returns
-    if tier is None:
-        return NodesReplaced(
-            nodes=names,
-            by=by,
-            saving_per_hour=price_text(replacing.saving_micros),
-            saving_percent=replacing.saving_percent,
-            pods=replacing.pods,
-            young_pods=replacing.young_pods,
+def _replacement(draft: Draft, replacing: Opportunity) -> Because:
+    names, by, tier = replacing.names(draft), replacing.mix(draft), replacing.returns
+    if tier is not None:
+        saving = price_text(replacing.saving_micros) if replacing.saving_micros else ""
+        return NodesReturn(
+            nodes=names, by=by, tier=tier.name, since=instant_text(tier.state.since_seconds), saving_per_hour=saving
         )
-    saving = price_text(replacing.saving_micros) if replacing.saving_micros else ""
-    return NodesReturn(nodes=names, by=by, tier=tier.name, since=instant_text(tier.state.since_seconds), saving_per_hour=saving)
+    if replacing.new_nodes > 1:
+        return NodesRepacked(nodes=names, mix=by, **replacing.figures)
+    return NodesReplaced(
+        nodes=names,
+        by=by,
+        saving_per_hour=price_text(replacing.saving_micros),
+        saving_percent=replacing.saving_percent,
+        pods=replacing.pods,
+        young_pods=replacing.young_pods,
+    )
 
 
 _WHY_GROWN = ("PendingPods", "BelowMin", "Headroom", GrownForRequest.code, Probing.code, RoomBeforeEnd.code)

@@ -140,6 +140,29 @@ class CouldBeReplaced(Because, frozen=True, kw_only=True):
         return text if self.enabled else f"{text}, but scaleDown.consolidation.mode is Disabled"
 
 
+class CouldBeRepacked(Because, frozen=True, kw_only=True):
+    """New nodes could replace nodes at a lower cost. `mix` says how many of which groups. If it is empty, the nodes need no new
+    ones."""
+
+    code = "CouldBeRepacked"
+    nodes: tuple[str, ...]
+    mix: str
+    saving_per_hour: str
+    saving_per_month: str
+    saving_percent: int
+    pods: int
+    young_pods: int
+
+    def sentence(self) -> str:
+        """The nodes, what could replace them, what it saves and moves."""
+        instead = (
+            f"be replaced by {self.mix} and room on other nodes" if self.mix else "go, since other nodes have room for their pods"
+        )
+        moved = moved_text(self.pods, self.young_pods)
+        saves = f"saves {self.saving_per_month} a month ({self.saving_percent}%) by {moved} once"
+        return f"{', '.join(self.nodes)} could {instead}: {saves}"
+
+
 class CouldReturn(Because, frozen=True, kw_only=True):
     """One new node of a preferred tier could replace several nodes. The tier has had capacity since `since`, and the first of the
     nodes may return at `due`."""

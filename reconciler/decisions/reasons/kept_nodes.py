@@ -59,6 +59,14 @@ class ReplacesOthers(KeepsNode, frozen=True, kw_only=True):
     template = "it replaces {nodes}"
 
 
+class MovesLater(KeepsNode, frozen=True, kw_only=True):
+    """Pods of other nodes of the same replacement move first. All at once might not find places in every order of binding."""
+
+    code = "MovesLater"
+
+    template = "other nodes of its replacement are drained first, so that all of their pods find a place"
+
+
 class BudgetUsedUp(KeepsNode, frozen=True, kw_only=True):
     """Nodes that leave earlier in this plan use up a PodDisruptionBudget."""
 

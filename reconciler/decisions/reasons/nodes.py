@@ -1,7 +1,7 @@
 """Reasons for the removal of nodes. Times are instants, not ages, so a later plan has the same bytes."""
 
 from reconciler.plan.reason import Because
-from reconciler.values.plural import count_text
+from reconciler.values.plural import count_text, verb_for
 from reconciler.values.quantity import permille_text
 
 
@@ -68,7 +68,7 @@ class NodeEnding(Because, frozen=True, kw_only=True):
 
 
 class NodeReplaced(Because, frozen=True, kw_only=True):
-    """A cheaper node replaces the node."""
+    """Cheaper nodes replace the node, or others that stay have room for its pods (`by` is empty)."""
 
     code = "Consolidated"
     node: str
@@ -76,7 +76,14 @@ class NodeReplaced(Because, frozen=True, kw_only=True):
     pods: int
     saving_per_hour: str
 
-    template = "{by} replaces {node} and takes its {pods:pod}. The replacement saves {saving_per_hour}/h"
+    def sentence(self) -> str:
+        """Who takes the pods, and what that saves."""
+        pods = count_text(self.pods, "pod")
+        if not self.by:
+            return f"other nodes have room for {pods} of {self.node}. That saves {self.saving_per_hour}/h"
+        replaces, takes = verb_for(len(self.by), "replaces", "replace"), verb_for(len(self.by), "takes", "take")
+        by = ", ".join(self.by)
+        return f"{by} {replaces} {self.node} and {takes} its {pods}. The replacement saves {self.saving_per_hour}/h"
 
 
 def moved_text(pods: int, young_pods: int) -> str:
@@ -101,6 +108,27 @@ class NodesReplaced(Because, frozen=True, kw_only=True):
         names = ", ".join(self.nodes)
         replaced = f"one new node of {self.by} takes all pods of {names}, which are drained once it is ready"
         return f"{replaced}: saves {self.saving_per_hour}/h ({self.saving_percent}%) by {moved_text(self.pods, self.young_pods)}"
+
+
+class NodesRepacked(Because, frozen=True, kw_only=True):
+    """Several new nodes are to replace more expensive ones. `mix` says how many of which groups, for the whole replacement."""
+
+    code = "Repack"
+    nodes: tuple[str, ...]
+    mix: str
+    saving_per_hour: str
+    saving_per_month: str
+    saving_percent: int
+    pods: int
+    young_pods: int
+
+    def sentence(self) -> str:
+        """What comes, what leaves, what it saves, and what it moves once."""
+        moved = moved_text(self.pods, self.young_pods)
+        return (
+            f"{self.mix} and room on other nodes take all pods of {', '.join(self.nodes)}, drained once they are ready: saves "
+            f"{self.saving_per_month} a month ({self.saving_percent}%) by {moved} once"
+        )
 
 
 class NodeReturned(Because, frozen=True, kw_only=True):

@@ -1,21 +1,22 @@
-"""Replacements: nodes that one cheaper node could replace, and nodes that return to a preferred tier.
+"""Replacements: nodes that cheaper nodes could replace, and nodes that return to a preferred tier.
 
-All pods of the replaced nodes must fit on the new node alone. Wherever the scheduler puts some of them, the others still fit, so
-no replacement needs a second new node. (Karpenter's consolidation also counts room on other nodes, at the price of waiting pods.)
-A node of a lower tier never replaces one of a higher tier. No replacement leaves a tier with less than its `share`.
+`Search` looks for nodes whose pods fit on one new node alone: wherever the scheduler puts some of them, the others still fit.
+Where groups consolidate, `Repack` looks for more: any number of new nodes, and room on nodes that stay. All of them are told,
+begun and carried out in the same way. A node of a lower tier never replaces one of a higher tier. No replacement leaves a tier
+with less than its `share`.
 
 A return replaces nodes of lower tiers by one of a tier with `returnAfter`. The tier must have had capacity for its wait, and the
 nodes must be as old as that. So a node that came by a return does not return again within the wait. Such a tier takes nodes of
 lower tiers in no other way. A return needs no price and no saving, because the order of tiers is the priority. It comes before
 consolidation.
 
-Nodes whose pods fit on other existing nodes need no new one and are left to scale-down. It removes several of them in one plan if
-their utilization is at or below `utilizationThresholdPercent` (100: any utilization). Their budgets are those of `Underutilized`.
-`Consolidated` and `Returned` count the nodes that a `Replace` names.
+Scale-down removes nodes whose pods fit on other existing nodes if their utilization is at or below `utilizationThresholdPercent`.
+Their budgets are those of `Underutilized`. `Consolidated` and `Returned` count the nodes that a `Replace` names, and those that
+leave without new ones above the threshold.
 """
 
 from array import array
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping, Sequence
 from operator import mul
 
 import msgspec
@@ -23,40 +24,35 @@ import msgspec
 from reconciler.decisions.demand.worth import worth
 from reconciler.decisions.draft import Draft, GroupDraft
 from reconciler.decisions.memory import Memory, Replacement, TierState
-from reconciler.decisions.reasons.groups import CouldBeReplaced, CouldReturn
+from reconciler.decisions.reasons.groups import CouldBeRepacked, CouldBeReplaced, CouldReturn
 from reconciler.decisions.reasons.nodes import ReplacementsNotExamined
 from reconciler.decisions.removal.candidates import Candidate
 from reconciler.decisions.removal.keeps import SEARCH, codes_asked_by
 from reconciler.decisions.removal.last_timer import Timer
+from reconciler.decisions.removal.opportunity import (
+    Opportunity,
+    ReturnTier,
+    as_consolidation,
+    as_return,
+    price_of,
+    weight_of,
+)
+from reconciler.decisions.removal.repack import MOST_SETS, MOST_STEPS, Buy, Repack
 from reconciler.decisions.removal.scale_down import Judged, Removals
 from reconciler.decisions.situation.backoff import failed_again, return_rule, return_wait_seconds
 from reconciler.decisions.situation.takeovers import Takeover
 from reconciler.plan.plan import NodeState
 from reconciler.plan.reason import Because
-from reconciler.policy.documents import RemovalReason, Toggle
+from reconciler.policy.documents import Mode, RemovalReason, Toggle
 from reconciler.scheduling.relocation import Places, is_too_much, lift, requested
 from reconciler.values.instant import instant_text
-from reconciler.values.money import parse_money, price_text
+from reconciler.values.money import price_text
 
 MOST_SOURCES = 64
 """So many nodes are looked at in one plan: those whose pods are worth least for their price."""
 MOST_TRIALS = 1_000
-YOUNG_SECONDS = 3600
-"""A pod younger than this starts again within the hour, so that it counts twice."""
 MOST_REPLACEMENTS = 5
 _WORK = "the work budget of the plan"
-
-
-class ReturnTier(msgspec.Struct, frozen=True, kw_only=True):
-    """A tier that nodes return to, with its capacity so far, and its wait by now."""
-
-    name: str
-    state: TierState
-    wait_seconds: int
-
-    def due_seconds(self, created_seconds: int) -> int:
-        """When a node of a lower tier may return that was created then (Unix time)."""
-        return max(self.state.since_seconds, created_seconds) + self.wait_seconds
 
 
 def return_tiers(draft: Draft, states: Mapping[str, TierState]) -> dict[int, ReturnTier]:
@@ -68,50 +64,27 @@ def return_tiers(draft: Draft, states: Mapping[str, TierState]) -> dict[int, Ret
     }
 
 
-class Opportunity(msgspec.Struct, frozen=True, kw_only=True):
-    """One new node of the group at `position` for `nodes` (World indices, in World order). Prices are in millionths per hour, 0
-    where one is unknown. `wait_seconds` is how long this must have been true, by the groups of the nodes. `enabled`: all of them
-    consolidate. It moves `pods`, of which `young_pods` are younger than an hour, and `weight_micros` is what these must save.
-    `returns`: the new node is of a preferred tier, and `dues` are when each of the nodes may return (Unix time)."""
-
-    position: int
-    nodes: tuple[int, ...]
-    saving_micros: int
-    price_micros: int
-    pods: int
-    young_pods: int = 0
-    weight_micros: int = 0
-    enabled: bool
-    wait_seconds: int
-    returns: "ReturnTier | None" = None
-    dues: tuple[int, ...] = ()
-
-    @property
-    def reason(self) -> RemovalReason:
-        """What budgets count its nodes by."""
-        return RemovalReason.CONSOLIDATED if self.returns is None else RemovalReason.RETURNED
-
-    @property
-    def saving_percent(self) -> int:
-        """The share of the present price that is saved, rounded down."""
-        return self.saving_micros * 100 // self.price_micros
-
-    def key(self, draft: Draft) -> str:
-        """What `Memory.replaceable_since` calls it."""
-        names = ",".join(draft.world.nodes[index].name for index in self.nodes)
-        return f"{names} -> {draft.groups[self.position].group.target}"
-
-
 class Search:
     """One search over what a plan leaves where it is. The draft is as it was when it is over."""
 
-    def __init__(self, draft: Draft, judged: dict[int, Judged], removals: Removals, tiers: Mapping[str, TierState]) -> None:
+    def __init__(
+        self,
+        draft: Draft,
+        judged: dict[int, Judged],
+        removals: Removals,
+        tiers: Mapping[str, TierState],
+        given_up: Container[str],
+        buy: Buy,
+    ) -> None:
         self._draft = draft
+        self._removals = removals
+        self._given_up = given_up
+        self._buy = buy
         self._trials = 0
         staying = [entry.candidate for entry in judged.values() if _stays_for_lack_of_room(entry)]
         self._tiers = return_tiers(draft, tiers)
         self._returning = self._may_return(staying, removals) if self._tiers else []
-        candidates = [one for one in staying if _price(one.group) and not _paid_for(one.group)]
+        candidates = [one for one in staying if price_of(one.group) and not _paid_for(one.group) and not self._failed(one)]
         self._there = array("i", range(len(draft.world.nodes)))
         self._nowhere = Places(draft.state)
         # What a pod of each shape requests, in money times 2^30.
@@ -119,6 +92,7 @@ class Search:
         order = sorted(candidates, key=self._worth)
         self._sources = order[:MOST_SOURCES]
         self._beyond = order[MOST_SOURCES:]
+        self._repacks = list[Repack]()
         every = {one.index: one for one in (*self._sources, *self._returning[:MOST_SOURCES])}
         self._requested = {index: requested(draft.state, index, one.moving) for index, one in every.items()}
         self._left_out: dict[str, set[int]] = {}
@@ -128,16 +102,58 @@ class Search:
         """Requests in money, per price: the nodes that are worth replacing first."""
         moving = candidate.moving
         worth = sum(map(mul, map(self._worths.__getitem__, moving), moving.values())) >> 30
-        return worth // max(1, _price(candidate.group)), self._draft.world.nodes[candidate.index].name
+        return worth // max(1, price_of(candidate.group)), self._draft.world.nodes[candidate.index].name
 
-    def run(self) -> tuple[Opportunity, ...]:
-        """The returns, then the replacement that saves most, then the one that saves most in addition, and so on."""
+    def run(self, *, calm: bool) -> tuple[Opportunity, ...]:
+        """The returns, then the replacement that saves most, then the one that saves most in addition, and so on. Several new
+        nodes are looked for only if it is `calm`, so that a replacement may begin."""
         returns = self._returns()
         due = [one for one in returns if min(one.dues) <= self._draft.now_seconds]
         for one in due:
             self._sources = [source for source in self._sources if source.index not in one.nodes]
-        taken = {one.position for one in due}
-        return (*returns, *self._consolidations(taken))
+        taken = {position for one in due for position, _ in one.adds}
+        sources = self._sources
+        singles = self._consolidations(taken)
+        best = self._repacked(sources, taken, singles) if calm else None
+        if best is None:
+            return (*returns, *singles)
+        return (*returns, best, *(one for one in singles if set(best.nodes).isdisjoint(one.nodes)))
+
+    def only(self, opportunity: Opportunity, nodes: Sequence[int]) -> Opportunity | None:
+        """A part of a replacement, if it saves enough; None for one that was not found by sets."""
+        parts = (one.of(nodes) for one in self._repacks if one.covers(opportunity.nodes))
+        return next(parts, None)
+
+    def _repacked(
+        self, sources: Sequence[Candidate], taken: Container[int], singles: Iterable[Opportunity]
+    ) -> Opportunity | None:
+        """The set of nodes of which any number of new ones takes over, if that saves more than one new node does."""
+        classes: dict[tuple[int, Mode], list[Candidate]] = {}
+        for one in sources:
+            if one.group is None or one.group.group.scale_down.consolidation.mode is Toggle.DISABLED:
+                continue
+            if not self._removals.keeps(one, RemovalReason.CONSOLIDATED):
+                classes.setdefault((one.group.group.tier_rank, one.group.group.mode), []).append(one)
+        growing = [
+            group
+            for group in self._draft.groups
+            if group.position not in taken and group.group.price_micros is not None and classes and self._may_grow(group)
+        ]
+        least = max((one.net_micros for one in singles if one.enabled), default=-1)
+        found: Opportunity | None = None
+        for alike in classes.values():
+            targets = [group for group in growing if self._alike(alike[0], group)]
+            repack = Repack(self._draft, alike, targets, self._free, self._buy)
+            better = repack.best([single.nodes for single in singles])
+            self._repacks.append(repack)
+            if repack.cut_short:
+                self._leave_out(f"{MOST_SETS} sets of nodes or {MOST_STEPS} steps per plan", alike)
+            if better is not None and better.net_micros > least:
+                found, least = better, better.net_micros
+        return found
+
+    def _failed(self, one: Candidate) -> bool:
+        return self._draft.world.nodes[one.index].name in self._given_up
 
     def _returns(self) -> list[Opportunity]:
         """At most one for each group of a tier with `returnAfter`: as many nodes as one new node takes. Returns that are due come
@@ -155,7 +171,7 @@ class Search:
             if best is None:
                 break
             found.append(best)
-            targets = [group for group in targets if group.position != best.position]
+            targets = [group for group in targets if group.position != best.adds[0][0]]
             self._returning = [source for source in self._returning if source.index not in best.nodes]
             if min(best.dues) <= draft.now_seconds:
                 for index in best.nodes:
@@ -165,7 +181,7 @@ class Search:
 
     def _return_rank(self, one: Opportunity) -> tuple[int, int, int, int, str]:
         """Due first, then by tier, then most nodes, then most saved, then by name of the group."""
-        group = self._draft.groups[one.position].group
+        group = self._draft.groups[one.adds[0][0]].group
         due = max(min(one.dues), self._draft.now_seconds)
         return due, group.tier_rank, -len(one.nodes), -one.saving_micros, group.name
 
@@ -194,7 +210,7 @@ class Search:
         for sources in ([one for one in below if dues[one.index] <= now], [one for one in below if dues[one.index] > now]):
             chosen = self._chosen(target, sources)
             if chosen:
-                return _return(self._draft, target, chosen, tier, dues)
+                return as_return(self._draft, target, chosen, tier, dues)
         return None
 
     def _consolidations(self, taken: Container[int]) -> tuple[Opportunity, ...]:
@@ -220,7 +236,7 @@ class Search:
             if best is None:
                 break
             opportunities.append(best)
-            targets = [group for group in targets if group.position != best.position]
+            targets = [group for group in targets if group.position != best.adds[0][0]]
             self._sources = [source for source in self._sources if source.index not in best.nodes]
             for index in best.nodes:
                 group = draft.members.group_of[index]
@@ -259,7 +275,7 @@ class Search:
         names = {group.position: group.group.name for group in targets}
         return min(
             opportunities,
-            key=lambda one: (one.weight_micros - one.saving_micros, len(one.nodes), names[one.position]),
+            key=lambda one: (-one.net_micros, len(one.nodes), names[one.adds[0][0]]),
             default=None,
         )
 
@@ -267,8 +283,8 @@ class Search:
         """The nodes whose pods one new node of `target` takes, as many as fit, and what that saves; None: too little."""
         draft = self._draft
         # A node that costs less than its pods weigh makes any replacement worse.
-        sources = [one for one in self._sources if self._alike(one, target) and _price(one.group) > _weight(draft, one)]
-        return _opportunity(draft, target, self._chosen(target, sources))
+        sources = [one for one in self._sources if self._alike(one, target) and price_of(one.group) > weight_of(draft, one)]
+        return as_consolidation(draft, {target.position: 1}, self._chosen(target, sources))
 
     def _chosen(self, target: GroupDraft, sources: list[Candidate]) -> list[Candidate]:
         """Those whose pods one new node of `target` takes, as many as fit, in their order."""
@@ -360,68 +376,6 @@ def _paid_for(group: GroupDraft | None) -> bool:
     return group is not None and group.group.facts is not None and bool(group.group.facts.reserved)
 
 
-def _price(group: GroupDraft | None) -> int:
-    return 0 if group is None else group.group.price_micros or 0
-
-
-def _return(draft: Draft, target: GroupDraft, chosen: list[Candidate], tier: ReturnTier, dues: Mapping[int, int]) -> Opportunity:
-    prices = [target.group.price_micros, *(source.group.group.price_micros for source in chosen if source.group is not None)]
-    known = [price for price in prices if price is not None]
-    own, *others = known if len(known) == len(prices) else (0,)
-    before = sum(others)
-    nodes = tuple(sorted(source.index for source in chosen))
-    return Opportunity(
-        position=target.position,
-        nodes=nodes,
-        saving_micros=before - own,
-        price_micros=before,
-        pods=sum(sum(source.moving.values()) for source in chosen),
-        young_pods=sum(_young(draft, source) for source in chosen),
-        enabled=True,
-        wait_seconds=0,
-        returns=tier,
-        dues=tuple(dues[index] for index in nodes),
-    )
-
-
-def _young(draft: Draft, source: Candidate) -> int:
-    """How many of the pods that move are younger than an hour."""
-    pods, left = draft.world.pods, dict(source.moving)
-    for row in source.pods:
-        if pods.created_seconds[row] > draft.now_seconds - YOUNG_SECONDS and left.get(pods.shape[row], 0):
-            left[pods.shape[row]] -= 1
-    return sum(source.moving.values()) - sum(left.values())
-
-
-def _weight(draft: Draft, source: Candidate) -> int:
-    """What a replacement of the node must save for its pods alone, in millionths per hour."""
-    if source.group is None:
-        return 0
-    each = parse_money(source.group.group.scale_down.consolidation.min_saving_per_moved_pod)
-    return each * (sum(source.moving.values()) + _young(draft, source)) if each else 0
-
-
-def _opportunity(draft: Draft, target: GroupDraft, chosen: list[Candidate]) -> Opportunity | None:
-    groups = [source.group.group for source in chosen if source.group is not None]
-    before = sum(group.price_micros or 0 for group in groups)
-    saving, weight = before - _price(target), sum(_weight(draft, source) for source in chosen)
-    if saving < max(weight, 1):
-        return None
-    if saving * 100 < before * max(group.scale_down.consolidation.min_saving_percent for group in groups):
-        return None
-    return Opportunity(
-        position=target.position,
-        nodes=tuple(sorted(source.index for source in chosen)),
-        saving_micros=saving,
-        price_micros=before,
-        pods=sum(sum(source.moving.values()) for source in chosen),
-        young_pods=sum(_young(draft, source) for source in chosen),
-        weight_micros=weight,
-        enabled=all(group.scale_down.consolidation.mode is Toggle.ENABLED for group in groups),
-        wait_seconds=max(group.scale_down.unneeded_time_seconds for group in groups),
-    )
-
-
 # A `Replace` from start to end: it waits, grows, moves the pods, or is given up.
 #
 # The new node comes first, and the others are drained when it is there. So a machine that never comes disturbs nothing that runs.
@@ -429,6 +383,8 @@ def _opportunity(draft: Draft, target: GroupDraft, chosen: list[Candidate]) -> O
 
 PATIENCE_SECONDS = 3600
 """So long after the new node should have been there, nodes that cannot be drained are no longer waited for."""
+GIVEN_UP_SECONDS = 86_400
+"""So long nodes whose replacement was given up are not replaced again, so that the same is not paid for twice."""
 
 
 class Replaced(msgspec.Struct, frozen=True):
@@ -438,27 +394,36 @@ class Replaced(msgspec.Struct, frozen=True):
     replaceable_since: dict[str, int]
     replacements: tuple[Replacement, ...]
     tiers: Mapping[str, TierState]
+    given_up: Mapping[str, int]
 
     def noted_in(self, memory: Memory) -> Memory:
         """The memory with it."""
         return msgspec.structs.replace(
-            memory, replaceable_since=self.replaceable_since, replacements=self.replacements, tiers=self.tiers
+            memory,
+            replaceable_since=self.replaceable_since,
+            replacements=self.replacements,
+            tiers=self.tiers,
+            given_up=self.given_up,
         )
 
 
-def consolidate(draft: Draft, judged: dict[int, Judged], removals: Removals, under_way: tuple[Takeover, ...]) -> Replaced:
+def consolidate(
+    draft: Draft, judged: dict[int, Judged], removals: Removals, under_way: tuple[Takeover, ...], buy: Buy
+) -> Replaced:
     """Look for replacements, tell of them, and begin the first that is due. One at a time: only a plan that neither grows nor
     removes begins one, and none begins while another is under way."""
-    wanted = {one.replacement: _still_wanted(draft, one, judged) for one in under_way}
+    wanted = {part: _still_wanted(draft, one, judged) for one in under_way for part in one.parts}
     going_on = tuple(one for one, goes_on in wanted.items() if goes_on)
-    tiers = _after_given_up(draft, [one for one, goes_on in wanted.items() if not goes_on])
+    over = [one for one, goes_on in wanted.items() if not goes_on]
+    tiers, given_up = _after_given_up(draft, over), _given_up(draft, over)
     if removals.halted:
-        return Replaced(None, {}, going_on, tiers)
-    since: dict[str, int] = {}
-    starts: Opportunity | None = None
+        return Replaced(None, {}, going_on, tiers, given_up)
     calm = not draft.added and not going_on and not any(group.removed for group in draft.groups)
-    search = Search(draft, judged, removals, tiers)
-    opportunities = search.run()
+    # What could not be looked at goes on.
+    since = {} if calm else _still_staying(draft, judged)
+    starts: Opportunity | None = None
+    search = Search(draft, judged, removals, tiers, given_up, buy)
+    opportunities = search.run(calm=calm)
     for position, (nodes, bound) in search.left_out().items():
         group = draft.groups[position]
         group.reasons.append(ReplacementsNotExamined(group=group.group.name, nodes=nodes, bound=bound).reason())
@@ -468,18 +433,31 @@ def consolidate(draft: Draft, judged: dict[int, Judged], removals: Removals, und
             continue
         dues = opportunity.dues
         if opportunity.returns is None:
-            key = opportunity.key(draft)
-            since[key] = draft.memory.replaceable_since.get(key, draft.now_seconds)
-            dues = (since[key] + opportunity.wait_seconds,) * len(opportunity.nodes)
-        for index, due in zip(opportunity.nodes, dues, strict=True):
-            _wait(judged, index, removals.last_timer(index, opportunity.reason, due, cools_down=True))
-        due = max(dues) <= draft.now_seconds
-        if starts is None and calm and due and removals.may_replace(opportunity.nodes, opportunity.reason):
-            starts = opportunity
+            names = opportunity.names(draft)
+            since.update({name: draft.memory.replaceable_since.get(name, draft.now_seconds) for name in names})
+            dues = tuple(since[name] + opportunity.wait_seconds for name in names)
+        for index, at in zip(opportunity.nodes, dues, strict=True):
+            _wait(judged, index, removals.last_timer(index, opportunity.reason, at, cools_down=True))
+        due = [index for index, at in zip(opportunity.nodes, dues, strict=True) if at <= draft.now_seconds]
+        if starts is not None or not calm or not due:
+            continue
+        now = opportunity if len(due) == len(opportunity.nodes) else search.only(opportunity, due)
+        if now is not None and removals.may_replace(now.nodes, now.reason):
+            starts = now
     if starts is None:
-        return Replaced(None, since, going_on, tiers)
-    since.pop(starts.key(draft), None)
-    return Replaced(starts, since, (_begin(draft, starts),), tiers)
+        return Replaced(None, since, going_on, tiers, given_up)
+    if not starts.adds:
+        removals.take_over(_without_new(draft, starts), judged)
+        return Replaced(None, since, going_on, tiers, given_up)
+    for name in starts.names(draft):
+        since.pop(name, None)
+    return Replaced(starts, since, _begin(draft, starts), tiers, given_up)
+
+
+def _still_staying(draft: Draft, judged: Mapping[int, Judged]) -> dict[str, int]:
+    """Since when replacements of nodes have saved enough, of those that still stay for lack of room."""
+    names = {draft.world.nodes[index].name for index, entry in judged.items() if _stays_for_lack_of_room(entry)}
+    return {name: at for name, at in draft.memory.replaceable_since.items() if name in names}
 
 
 def _wait(judged: dict[int, Judged], index: int, timer: Timer) -> None:
@@ -500,22 +478,54 @@ def _after_given_up(draft: Draft, given_up: Iterable[Replacement]) -> Mapping[st
     return tiers
 
 
-def _begin(draft: Draft, opportunity: Opportunity) -> Replacement:
-    group = draft.groups[opportunity.position]
-    group.desired += 1
-    draft.tier_shares.count(group.group)
+def _given_up(draft: Draft, over: Iterable[Replacement]) -> Mapping[str, int]:
+    """Nodes that stayed when a replacement ended, and since when: they are not tried again for a day."""
+    names = {node.name for node in draft.world.nodes}
+    lasting = {
+        name: at for name, at in draft.memory.given_up.items() if name in names and draft.now_seconds - at < GIVEN_UP_SECONDS
+    }
+    stayed = {name for one in over if one.reason is RemovalReason.CONSOLIDATED for name in one.nodes if name in names}
+    return dict(sorted({**lasting, **dict.fromkeys(stayed, draft.now_seconds)}.items()))
+
+
+def _begin(draft: Draft, opportunity: Opportunity) -> tuple[Replacement, ...]:
+    names = opportunity.names(draft)
     for index in opportunity.nodes:
         source = draft.groups[draft.members.group_of[index]]
         source.desired -= 1
         draft.tier_shares.count(source.group, -1)
-    return Replacement(
-        target=str(group.group.target),
-        nodes=tuple(draft.world.nodes[index].name for index in opportunity.nodes),
-        to=group.situation.current + 1,
+    begun = []
+    for position, count in opportunity.adds:
+        group = draft.groups[position]
+        group.desired += count
+        draft.tier_shares.count(group.group, count)
+        begun.append(
+            Replacement(
+                target=str(group.group.target),
+                nodes=names,
+                to=group.situation.current + count,
+                started_seconds=draft.now_seconds,
+                saving_micros=opportunity.saving_micros,
+                reason=opportunity.reason,
+                new=count,
+                elsewhere=opportunity.elsewhere,
+            )
+        )
+    return tuple(begun)
+
+
+def _without_new(draft: Draft, opportunity: Opportunity) -> Takeover:
+    """Nodes for whose pods others have room. What cannot leave at once is looked at again in the next plan."""
+    at_once = Replacement(
+        target="",
+        nodes=opportunity.names(draft),
+        to=0,
         started_seconds=draft.now_seconds,
         saving_micros=opportunity.saving_micros,
-        reason=opportunity.reason,
+        new=0,
+        elsewhere=True,
     )
+    return Takeover(parts=(at_once,), sources=opportunity.nodes, takers=(), awaited={})
 
 
 def _still_wanted(draft: Draft, one: Takeover, judged: dict[int, Judged]) -> bool:
@@ -537,23 +547,25 @@ def _tell(draft: Draft, opportunity: Opportunity) -> None:
 
 
 def _reason(draft: Draft, opportunity: Opportunity) -> Because:
-    names, by = tuple(draft.world.nodes[index].name for index in opportunity.nodes), draft.groups[opportunity.position].group.name
-    if opportunity.returns is None:
-        return CouldBeReplaced(
+    names, by = opportunity.names(draft), opportunity.mix(draft)
+    if opportunity.returns is not None:
+        return CouldReturn(
             nodes=names,
             by=by,
-            saving_per_hour=price_text(opportunity.saving_micros),
-            saving_percent=opportunity.saving_percent,
-            pods=opportunity.pods,
-            young_pods=opportunity.young_pods,
-            enabled=opportunity.enabled,
+            tier=opportunity.returns.name,
+            since=instant_text(opportunity.returns.state.since_seconds),
+            wait_seconds=opportunity.returns.wait_seconds,
+            failures=opportunity.returns.state.failures,
+            due=instant_text(min(opportunity.dues)),
         )
-    return CouldReturn(
+    if opportunity.new_nodes != 1:
+        return CouldBeRepacked(nodes=names, mix=by, **opportunity.figures)
+    return CouldBeReplaced(
         nodes=names,
         by=by,
-        tier=opportunity.returns.name,
-        since=instant_text(opportunity.returns.state.since_seconds),
-        wait_seconds=opportunity.returns.wait_seconds,
-        failures=opportunity.returns.state.failures,
-        due=instant_text(min(opportunity.dues)),
+        saving_per_hour=price_text(opportunity.saving_micros),
+        saving_percent=opportunity.saving_percent,
+        pods=opportunity.pods,
+        young_pods=opportunity.young_pods,
+        enabled=opportunity.enabled,
     )

@@ -26,6 +26,7 @@ from reconciler.decisions.situation.takeovers import Takeover
 from reconciler.plan.reason import Blocker, KeepsNode
 from reconciler.policy.documents import Toggle
 from reconciler.values.instant import instant_text
+from reconciler.values.plural import verb_for
 from reconciler.values.quantity import permille_text
 
 SCALE_DOWN_DISABLED = "cluster-autoscaler.kubernetes.io/scale-down-disabled"
@@ -315,12 +316,16 @@ class HeadroomNode(KeepsNode, frozen=True, kw_only=True):
 
 
 class AwaitsReplacement(KeepsNode, frozen=True, kw_only=True):
-    """The node leaves as soon as its replacement is ready."""
+    """The node leaves as soon as its replacement is ready: so many new nodes of the target, or of several targets."""
 
     code = "AwaitsReplacement"
     target: str
+    new_nodes: int = 1
 
-    template = "it is replaced as soon as a new node of {target} is ready"
+    def sentence(self) -> str:
+        """What is still to come."""
+        new = "a new node" if self.new_nodes == 1 else f"{self.new_nodes} new nodes"
+        return f"it is replaced as soon as {new} of {self.target} {verb_for(self.new_nodes, 'is', 'are')} ready"
 
 
 def _disabled(one: NodeAsked) -> KeepsNode | None:
@@ -397,8 +402,8 @@ def _share_of_takeover(one: RemovalAsked) -> KeepsNode | None:
     if takeover is None:
         return None
     leaving = sum(draft.groups[draft.members.group_of[index]].group.tier == group.tier for index in takeover.sources)
-    target = takeover.replacement.target
-    if leaving <= any(str(other.group.target) == target and other.group.tier == group.tier for other in draft.groups):
+    tiers = {str(other.group.target): other.group.tier for other in draft.groups}
+    if leaving <= sum(part.new for part in takeover.parts if tiers.get(part.target) == group.tier):
         return None
     # It does not count since the replacement began.
     draft.tier_shares.count(group)
@@ -422,9 +427,9 @@ def _limit_min(one: RemovalAsked) -> KeepsNode | None:
 
 
 def _awaits_replacement(one: RemovalAsked) -> KeepsNode | None:
-    if one.takeover is None or one.takeover.takers:
+    if one.takeover is None or not one.takeover.awaited:
         return None
-    return AwaitsReplacement(target=str(one.takeover.replacement.target))
+    return AwaitsReplacement(target=", ".join(one.takeover.awaited), new_nodes=sum(one.takeover.awaited.values()))
 
 
 OF_NODES: tuple[Keep[NodeAsked], ...] = (
@@ -480,6 +485,7 @@ KEEPS: tuple[Keep[Any], ...] = (
     *_found(Ends.PODS, PLAN | TAKEOVER | ROLLOUT, nodes.NoPlaceToMove, nodes.PlaceNotSafe, nodes.NoPlaceForSome),
     *_found(Ends.PODS, _LOOP, nodes.HeadroomElsewhere, nodes.BudgetUsedUp),
     *_found(Ends.TIME, _LOOP | ROLLOUT, nodes.ReplacesOthers, nodes.NodeNotExamined),
+    *_found(Ends.REMOVALS, TAKEOVER, nodes.MovesLater),
     *_found(Ends.TIME, _LOOP, nodes.NotUnneededLongEnough, nodes.NotUnreadyLongEnough, CoolDown),
     *_found(Ends.TIME, _LOOP, nodes.KeptByWindow, nodes.RemovalsOffByWindow),
     *_found(Ends.REMOVALS, _LOOP | ROLLOUT, nodes.DisruptionBudgetUsedUp, nodes.ZoneBudgetUsedUp, nodes.RemovalPaceReached),

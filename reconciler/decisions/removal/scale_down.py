@@ -1,5 +1,6 @@
 """Nodes that may leave: which ones, in which order, when, and what keeps each of the others."""
 
+from array import array
 from collections import Counter, deque
 from collections.abc import Iterable, Mapping, Sequence
 from operator import itemgetter
@@ -13,6 +14,7 @@ from reconciler.decisions.groups.group import OFF, balance_difference, ignored_l
 from reconciler.decisions.reasons.kept_nodes import (
     BudgetUsedUp,
     HeadroomElsewhere,
+    MovesLater,
     NodeNotExamined,
     NotManaged,
     RemovalPaceReached,
@@ -47,6 +49,7 @@ from reconciler.scheduling.relocation import Places
 # In which order nodes are examined for their removal, and where a plan goes on whose forerunner ran out of work.
 
 NOT_EXAMINED = NodeNotExamined().blocker()
+MOVES_LATER = MovesLater().blocker()
 _RULES_OF = {asker: rules_asked_by(OF_REMOVALS, asker) for asker in (PLAN, SEARCH, TAKEOVER)}
 
 
@@ -192,7 +195,7 @@ class Removals:
         }
         judged = {c.index: Judged(candidate=c, safe=False, blockers=c.keeps) for c in candidates}
         for one in under_way:
-            self._take_over(one, judged)
+            self.take_over(one, judged)
         for candidate in order:
             judged[candidate.index] = self._judge(candidate)
         self.stopped_at = stopped_at(self._draft, order, {one.index: judged[one.index].blockers for one in order})
@@ -232,25 +235,43 @@ class Removals:
         """Whether its group, a limit or this very plan would keep a node from leaving after its replacement has come."""
         return self._kept(SEARCH, candidate, reason) is not None
 
-    def _take_over(self, one: Takeover, judged: dict[int, Judged]) -> None:
-        """The nodes of a replacement under way: drained onto the new node once it is there."""
+    def take_over(self, one: Takeover, judged: dict[int, Judged]) -> None:
+        """The nodes of a replacement under way: drained onto the new nodes once they are there."""
         stays = ReplacesOthers(nodes=tuple(self._draft.world.nodes[index].name for index in one.sources)).blocker()
         for index in one.takers:
             judged[index] = Judged(candidate=judged[index].candidate, safe=False, blockers=(stays,))
-        places = Places(self._draft.state, one.takers)
-        for index in one.sources:
-            candidate = judged[index].candidate
-            group = candidate.group
+        places = Places(self._draft.state, (*one.takers, *(self._others(one) if one.replacement.elsewhere else ())))
+        later = self._later(one, judged, places.order) if one.replacement.elsewhere else frozenset()
+        for candidate in self._trials.largest_first(judged[index].candidate for index in one.sources):
+            index, group = candidate.index, candidate.group
             own = tuple(blocker for blocker in candidate.keeps if blocker.code in codes_asked_by(TAKEOVER))
             if group is None or own:
                 judged[index] = Judged(candidate=candidate, safe=False, blockers=own)
                 continue
             blocker = self._kept(TAKEOVER, candidate, one.replacement.reason, one)
+            blocker = blocker or (MOVES_LATER if index in later else None)
             blocker = blocker or self._move_pods(candidate, one.replacement.reason, places)
             if blocker is not None:
                 judged[index] = Judged(candidate=candidate, safe=False, blockers=(blocker,))
                 continue
             judged[index] = self._when(candidate, group, one.replacement.reason, one)
+
+    def _later(self, one: Takeover, judged: Mapping[int, Judged], places: "array[int]") -> frozenset[int]:
+        """Nodes whose pods, together with those of the others, may not all find a place, in whatever order they are bound. So
+        they wait until the others have moved. The first one never waits."""
+        nodes = self._trials.largest_first(judged[index].candidate for index in one.sources)
+        if self._trials.move_together(nodes, places):
+            return frozenset()
+        going = list[Candidate]()
+        for candidate in nodes:
+            if not going or self._trials.move_together([*going, candidate], places):
+                going.append(candidate)
+        return frozenset(one.sources) - {candidate.index for candidate in going}
+
+    def _others(self, one: Takeover) -> Iterable[int]:
+        """Nodes that stay and may take pods of a replacement as well as the new ones."""
+        leaving, protected = frozenset(one.sources), self._draft.protected
+        return (index for index in self._places[True].order if index not in leaving and index not in protected)
 
     def _excess(self, group: GroupDraft) -> int:
         return group.situation.size - self._so_far.gone[group.position] - group.group.max_size

@@ -1,6 +1,8 @@
 """The drain trial: whether all pods of a node find room elsewhere, and if not, which of them do not and why."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from array import array
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from reconciler.decisions.demand.pending import rejections
 from reconciler.decisions.draft import Draft
@@ -30,6 +32,38 @@ class Trials:
     def by_size(self, moving: Iterable[int]) -> list[int]:
         """These shapes of pods, the largest first."""
         return sorted(moving, key=self._by_size.__getitem__)
+
+    def largest_first(self, nodes: Iterable[Candidate]) -> list[Candidate]:
+        """Those with the largest pods first: what is left for the last ones is then taken by the smallest."""
+        return sorted(nodes, key=lambda one: ([self._by_size[shape] for shape in self.by_size(one.moving)], one.index))
+
+    def that_move(self, places: "array[int]", nodes: Iterable[Candidate]) -> Iterator[Candidate]:
+        """Those of the nodes that can be drained one after the other. kube-scheduler may bind the pods of one in any order, so
+        the smallest come first here. The pods of those that can are there afterwards."""
+        state = self._draft.state
+        for one in nodes:
+            mark = state.mark()
+            lift(state, one.index, one.moving)
+            shapes = self.by_size(one.moving)[::-1]
+            if all(
+                sum(pods for _, pods in state.place(shape, one.moving[shape], places)) == one.moving[shape] for shape in shapes
+            ):
+                yield one
+            else:
+                state.undo(mark)
+
+    def move_together(self, nodes: Sequence[Candidate], places: "array[int]") -> bool:
+        """Whether all these nodes can be drained at once, if kube-scheduler binds the smallest of all pods first."""
+        state, moving = self._draft.state, Counter[int]()
+        mark = state.mark()
+        for one in nodes:
+            lift(state, one.index, one.moving)
+            moving.update(one.moving)
+        shapes = self.by_size(moving)[::-1]
+        fits = all(sum(pods for _, pods in state.place(shape, moving[shape], places)) == moving[shape] for shape in shapes)
+        state.undo(mark)
+        self._draft.work.spend(len(places) * len(moving))
+        return fits
 
     def move(
         self,

@@ -67,13 +67,13 @@ def _time(description: str, default: str, flag: str, *, minimum: int = 0) -> Key
 
 
 class Consolidation(msgspec.Struct, Generic[Missing], frozen=True, kw_only=True):
-    """Whether nodes of a group are replaced by a cheaper one, and for how much at least. `min_saving_per_moved_pod` is a decimal
+    """Whether nodes of a group are replaced by cheaper ones, and for how much at least. `min_saving_per_moved_pod` is a decimal
     amount of money per hour."""
 
     mode: Annotated[
         Toggle | Missing,
         Key(
-            "Enabled replaces nodes. Disabled only shows the saving of a replacement in the plan.",
+            "Enabled replaces nodes, also several by several. Disabled only shows what one new node would save.",
             "Enabled",
             default="Disabled",
             loosens=Toggle.ENABLED,
@@ -151,7 +151,7 @@ class ScaleDown(msgspec.Struct, Generic[Missing], frozen=True, kw_only=True):
         ),
     ] = NOT_WRITTEN
     consolidation: Annotated[
-        Consolidation[Missing], Key("Whether one cheaper node may replace nodes of the group and take all their pods.")
+        Consolidation[Missing], Key("Whether cheaper nodes may replace nodes of the group and take all their pods.")
     ] = Consolidation()
 
 

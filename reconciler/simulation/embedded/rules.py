@@ -1,5 +1,7 @@
 """The rules that must always hold, checked on a simulated cluster after every iteration."""
 
+from collections import Counter
+
 import msgspec
 
 from reconciler.cluster.pods.pod import PodShape
@@ -49,7 +51,7 @@ class RuleBook:
       late that others were added in its place.
     - GrewAndShrank: a group grew for a demand, including headroom, and an older node leaves it while that demand exists.
     - EvictionBought: a pod that we evicted adds a node, and no pod that others evicted still takes a place.
-    - ReplacedForMore: a replacement whose new node costs as much as those that it names.
+    - ReplacedForMore: a replacement whose new nodes cost as much as those that it names.
 
     Nodes that a `Replace` named before it grew may leave.
     """
@@ -236,13 +238,15 @@ class RuleBook:
 
         prices = {line.name: parse_money(line.price_per_hour or "0") for line in plan.groups}
         group_of = {line.node: line.group or "" for line in plan.nodes}
+        new: Counter[tuple[str, ...]] = Counter()
         for action in plan.actions:
             # Tiers are a priority: a return to one may cost more.
             if action.kind is ActionKind.REPLACE and action.reason.code != NodesReturn.code:
-                before = sum(prices.get(group_of.get(node, ""), 0) for node in action.nodes)
-                if prices[action.group] >= before:
-                    message = f"{price_text(prices[action.group])} per hour replaces {price_text(before)}"
-                    self._add("ReplacedForMore", ", ".join(action.nodes), message)
+                new[action.nodes] += prices[action.group] * (action.to - action.from_)
+        for nodes, price in new.items():
+            before = sum(prices.get(group_of.get(node, ""), 0) for node in nodes)
+            if price >= before:
+                self._add("ReplacedForMore", ", ".join(nodes), f"{price_text(price)} per hour replaces {price_text(before)}")
 
     def _check_homeless(self) -> None:
         now = self._cluster.now_seconds

@@ -5,7 +5,7 @@ import pytest
 
 from reconciler.decisions.decide import decide
 from reconciler.decisions.memory import Memory, Replacement
-from reconciler.decisions.removal.consolidation import Opportunity
+from reconciler.decisions.removal.opportunity import Opportunity
 from reconciler.plan.plan import ActionKind, Plan
 from reconciler.policy.documents import Budget, Consolidation, Hold, NodeGroup, PolicySet, RemovalReason, ScaleDown, Toggle
 from reconciler.policy.pace import Pace
@@ -62,7 +62,7 @@ def test_of_nodes_with_equal_pods_the_dearer_go_first() -> None:
         for one in cluster.group(name, nodes=nodes, cpu="4"):
             cluster.pods(f"web-{one}", 1, cpu="3", on=one)
     cluster.group("mega", nodes=0, cpu="6")
-    rules = _rules(_group("a-cheap", "0.20"), _group("dear", "0.40"), _group("mega", "0.50"))
+    rules = _rules(_group("a-cheap", "0.20", max=1), _group("dear", "0.40"), _group("mega", "0.50"))
     assert _replaced(plan_of(cluster.world(), rules)) == [("mega", ("dear-1", "dear-2"))]
 
 
@@ -102,7 +102,7 @@ def test_a_group_may_stand_in_for_its_own_nodes(least: int, replaced: list[tuple
 
 def test_shares_are_rounded_down() -> None:
     """99.5 % is told as 99."""
-    found = Opportunity(position=0, nodes=(0,), saving_micros=995, price_micros=1000, enabled=True, wait_seconds=0, pods=1)
+    found = Opportunity(adds=((0, 1),), nodes=(0,), saving_micros=995, price_micros=1000, enabled=True, wait_seconds=0, pods=1)
     assert found.saving_percent == 99
 
 
@@ -276,7 +276,7 @@ def test_the_one_that_saves_most_begins() -> None:
     plan, memory = decide(cluster.world(), rules, Memory(), NOW)
     assert _replaced(plan) == [("mega", ("dear-1", "dear-2"))]
     assert [one.nodes for one in memory.replacements] == [("dear-1", "dear-2")]
-    assert len(memory.replaceable_since) == 1
+    assert memory.replaceable_since == {"small-1": NOW, "small-2": NOW}
 
 
 def test_none_begins_beside_another_or_beside_growth() -> None:

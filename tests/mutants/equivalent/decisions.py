@@ -270,16 +270,10 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         "source.group.group.mode is not target.group.mode": "all of these nodes are of groups",
         "group is None or free[group.position] <= 0 or draft.tier_shares.keeps(group.group) is not None -> "
         "free[group.position] <= 0 or draft.tier_shares.keeps(group.group) is not None": "all of these nodes are of groups",
-        "group.group.price_micros or 0 -> group.group.price_micros": "asked of groups with a price alone",
-        "group.price_micros or 0 -> group.price_micros": "asked of groups with a price alone",
-        "0 -> 1 in: return 0 if group is None else group.group.price_micros or 0": (
-            "asked of groups with a price alone, and a price of nothing is none"
-        ),
-        "0 -> 1 in: before = sum(group.price_micros or 0 for group in groups)": "all of these groups have a price",
         "template is None or group.cancelled is not None -> group.cancelled is not None": (
             "a group without template may not grow, which is asked below"
         ),
-        "1 -> 2 in: return worth // max(1, _price(candidate.group)), self._draft.world.nodes[candidate.index].name": (
+        "1 -> 2 in: return worth // max(1, price_of(candidate.group)), self._draft.world.nodes[candidate.index].name": (
             "no node costs a millionth of a dollar an hour"
         ),
     },
@@ -310,6 +304,14 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         "stays or not (known.verdict.keeps or known.special) -> stays and (not (known.verdict.keeps or known.special))": (
             "nodes with other pods go the long way, to the same end"
         ),
+    },
+    "reconciler/decisions/removal/opportunity.py": {
+        "group.group.price_micros or 0 -> group.group.price_micros": "asked of groups with a price alone",
+        "group.price_micros or 0 -> group.price_micros": "asked of groups with a price alone",
+        "0 -> 1 in: return 0 if group is None else group.group.price_micros or 0": (
+            "asked of groups with a price alone, and a price of nothing is none"
+        ),
+        "0 -> 1 in: before = sum(group.price_micros or 0 for group in groups)": "all of these groups have a price",
     },
     "reconciler/decisions/removal/trial.py": {
         "len(shapes) > 1 -> len(shapes) >= 1": "pods of one shape find the same places in whatever order",

@@ -8,8 +8,9 @@ more than the greedy choices, so nothing that they serve is lost.
 
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby
+from types import ModuleType
 
 import msgspec
 
@@ -121,6 +122,7 @@ Domain = tuple[str | None, ...]
 Odd = Mapping[tuple[int, Domain], tuple[Domain, ...]]
 """By shape and domain the other domains in which one of its pods may be instead."""
 _NONE_ODD: Odd = {}
+Solver = Callable[[], ModuleType | None]
 _Asked = tuple[int, tuple[Domain, ...]]
 """A shape and the domains in which its pods may be."""
 
@@ -380,10 +382,12 @@ def rearrange(
     by: Expander = Expander.LEAST_COST,
     nodes: list[GrownNode] | None = None,
     waiting: Sequence[tuple[int, int]] = (),
+    solve: Solver = solver,
 ) -> Rearranged | None:
     """Choose the growth of a tier again, for a lower cost, less waste, or the same with fewer nodes. None, with an unchanged
     draft, if nothing better is found, or if it would take from the share of a tier. `nodes` are those of the growth, if they are
-    known. Odd pods change their domain only if no pods are `waiting` (shape, pods) that may need it."""
+    known. Odd pods change their domain only if no pods are `waiting` (shape, pods) that may need it. `solve` gives the module of
+    the solver."""
     grown, missing = growth.nodes() if nodes is None else nodes, draft.tier_shares.missing()
     keys = _keys(draft, {shape for node in grown for shape, _ in node.load})
     free = {group.position for group in tier if not group.group.whole}
@@ -403,7 +407,7 @@ def rearrange(
     posed, answer = None, None
     for moves in () if _is_least(draft, groups, moving, by) else (odd, _NONE_ODD) if odd else (_NONE_ODD,):
         posed = pose(draft, groups, moving, keys, by, moves)
-        answer = None if posed is None else _answer(draft, posed)
+        answer = None if posed is None else _answer(draft, posed, solve)
         if posed is None or answer is None:
             continue
         if posed.problem.rank(answer.mix) >= posed.problem.rank(posed.given):
@@ -468,16 +472,17 @@ def _keys(draft: Draft, shapes: Iterable[int]) -> dict[int, frozenset[str]]:
     return keys_of
 
 
-def _answer(draft: Draft, posed: Posed) -> Answer | None:
+def _answer(draft: Draft, posed: Posed, solve: Solver) -> Answer | None:
     """None when the plan's work budget does not reach for it."""
     steps = work(posed.problem)
     if steps > draft.shares.common:
         return None
     draft.work.spend(steps)
     # Several ProvisioningRequests for similar pods pose the same problem.
-    answer = draft.solved.get((posed.problem, posed.given))
+    question = posed.problem, posed.given, solve
+    answer = draft.solved.get(question)
     if not isinstance(answer, Answer):
-        answer = draft.solved[posed.problem, posed.given] = least_cost(posed.problem, posed.given, solver)
+        answer = draft.solved[question] = least_cost(posed.problem, posed.given, solve)
     return answer
 
 

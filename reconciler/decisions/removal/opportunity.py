@@ -1,0 +1,160 @@
+"""What could replace nodes: the old nodes, the new ones, what it saves, and what the pods that move must save."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from reconciler.decisions.draft import Draft, GroupDraft
+from reconciler.decisions.memory import TierState
+from reconciler.decisions.removal.candidates import Candidate
+from reconciler.policy.documents import RemovalReason, Toggle
+from reconciler.values.money import HOURS_PER_MONTH, parse_money, price_text
+
+YOUNG_SECONDS = 3600
+"""A pod younger than this starts again within the hour, so that it counts twice."""
+
+
+class ReturnTier(msgspec.Struct, frozen=True, kw_only=True):
+    """A tier that nodes return to, with its capacity so far, and its wait by now."""
+
+    name: str
+    state: TierState
+    wait_seconds: int
+
+    def due_seconds(self, created_seconds: int) -> int:
+        """When a node of a lower tier may return that was created then (Unix time)."""
+        return max(self.state.since_seconds, created_seconds) + self.wait_seconds
+
+
+class Opportunity(msgspec.Struct, frozen=True, kw_only=True):
+    """New nodes for `nodes` (World indices, in World order): `adds` says how many of the group at a position. Prices are in
+    millionths per hour, 0 where one is unknown. `wait_seconds` is how long this must have been true, by the groups of the nodes.
+    `enabled`: all of them consolidate. It moves `pods`, of which `young_pods` are younger than an hour, and `weight_micros` is
+    what these must save. `elsewhere`: some of them take room on nodes that stay. `returns`: the new node is of a preferred tier,
+    and `dues` are when each of the nodes may return (Unix time)."""
+
+    adds: tuple[tuple[int, int], ...]
+    nodes: tuple[int, ...]
+    saving_micros: int
+    price_micros: int
+    pods: int
+    young_pods: int = 0
+    weight_micros: int = 0
+    enabled: bool
+    wait_seconds: int
+    elsewhere: bool = False
+    returns: "ReturnTier | None" = None
+    dues: tuple[int, ...] = ()
+
+    @property
+    def reason(self) -> RemovalReason:
+        """What budgets count its nodes by."""
+        return RemovalReason.CONSOLIDATED if self.returns is None else RemovalReason.RETURNED
+
+    @property
+    def saving_percent(self) -> int:
+        """The share of the present price that is saved, rounded down."""
+        return self.saving_micros * 100 // self.price_micros
+
+    @property
+    def net_micros(self) -> int:
+        """What is saved beyond what the moved pods weigh."""
+        return self.saving_micros - self.weight_micros
+
+    @property
+    def figures(self) -> dict[str, Any]:
+        """What reasons say of it."""
+        return {
+            "saving_per_hour": price_text(self.saving_micros),
+            "saving_per_month": price_text(self.saving_micros * HOURS_PER_MONTH),
+            "saving_percent": self.saving_percent,
+            "pods": self.pods,
+            "young_pods": self.young_pods,
+        }
+
+    @property
+    def new_nodes(self) -> int:
+        """How many nodes are added."""
+        return sum(count for _, count in self.adds)
+
+    def names(self, draft: Draft) -> tuple[str, ...]:
+        """Those of its nodes."""
+        return tuple(draft.world.nodes[index].name for index in self.nodes)
+
+    def mix(self, draft: Draft) -> str:
+        """What is added, empty for nothing; of one node alone, the name of its group."""
+        if self.new_nodes == 1:
+            return draft.groups[self.adds[0][0]].group.name
+        return " + ".join(f"{count} x {draft.groups[position].group.name}" for position, count in self.adds)
+
+
+def price_of(group: GroupDraft | None) -> int:
+    """Of one node, in millionths per hour; 0 where it is unknown."""
+    return 0 if group is None else group.group.price_micros or 0
+
+
+def as_return(
+    draft: Draft, target: GroupDraft, chosen: list[Candidate], tier: ReturnTier, dues: Mapping[int, int]
+) -> Opportunity:
+    """One new node of a preferred tier for these nodes; `dues` by node."""
+    prices = [target.group.price_micros, *(source.group.group.price_micros for source in chosen if source.group is not None)]
+    known = [price for price in prices if price is not None]
+    own, *others = known if len(known) == len(prices) else (0,)
+    before = sum(others)
+    nodes = tuple(sorted(source.index for source in chosen))
+    return Opportunity(
+        adds=((target.position, 1),),
+        nodes=nodes,
+        saving_micros=before - own,
+        price_micros=before,
+        pods=sum(sum(source.moving.values()) for source in chosen),
+        young_pods=sum(_young(draft, source) for source in chosen),
+        enabled=True,
+        wait_seconds=0,
+        returns=tier,
+        dues=tuple(dues[index] for index in nodes),
+    )
+
+
+def _young(draft: Draft, source: Candidate) -> int:
+    """How many of the pods that move are younger than an hour."""
+    pods, left = draft.world.pods, dict(source.moving)
+    for row in source.pods:
+        if pods.created_seconds[row] > draft.now_seconds - YOUNG_SECONDS and left.get(pods.shape[row], 0):
+            left[pods.shape[row]] -= 1
+    return sum(source.moving.values()) - sum(left.values())
+
+
+def weight_of(draft: Draft, source: Candidate) -> int:
+    """What a replacement of the node must save for its pods alone, in millionths per hour."""
+    if source.group is None:
+        return 0
+    each = parse_money(source.group.group.scale_down.consolidation.min_saving_per_moved_pod)
+    return each * (sum(source.moving.values()) + _young(draft, source)) if each else 0
+
+
+def as_consolidation(
+    draft: Draft, adds: Mapping[int, int], chosen: Sequence[Candidate], *, elsewhere: bool = False
+) -> Opportunity | None:
+    """What it saves to replace these nodes by so many new ones of each group (by position); None: too little."""
+    groups = [source.group.group for source in chosen if source.group is not None]
+    before = sum(group.price_micros or 0 for group in groups)
+    saving = before - sum(price_of(draft.groups[position]) * count for position, count in adds.items())
+    weight = sum(weight_of(draft, source) for source in chosen)
+    if saving < max(weight, 1):
+        return None
+    if saving * 100 < before * max(group.scale_down.consolidation.min_saving_percent for group in groups):
+        return None
+    return Opportunity(
+        adds=tuple(sorted(adds.items())),
+        nodes=tuple(sorted(source.index for source in chosen)),
+        saving_micros=saving,
+        price_micros=before,
+        pods=sum(sum(source.moving.values()) for source in chosen),
+        young_pods=sum(_young(draft, source) for source in chosen),
+        weight_micros=weight,
+        enabled=all(group.scale_down.consolidation.mode is Toggle.ENABLED for group in groups),
+        wait_seconds=max(group.scale_down.unneeded_time_seconds for group in groups),
+        elsewhere=elsewhere,
+    )

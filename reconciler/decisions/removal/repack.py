@@ -1,0 +1,219 @@
+"""Several nodes for fewer: sets of nodes whose pods find room on other nodes and on new ones that cost less.
+
+A set is judged as a whole. All its nodes leave, their pods take the room of nodes that stay, and the cheapest mix of new nodes
+takes those that find none. Sets are the nodes whose pods are worth least for their price: one, two, three of them and so on. Then
+nodes leave the best set and join it while that saves more (large neighbourhood search: Shaw 1998). All is bounded by a number of
+sets.
+
+The set that is chosen is drained in thought, one node after the other, as the replacement will be. So no node is added for pods
+that could not move to it.
+"""
+
+from array import array
+from collections import Counter
+from collections.abc import Container, Iterable, Mapping, Sequence
+from typing import Protocol
+
+from reconciler.decisions.draft import Draft, GroupDraft
+from reconciler.decisions.removal.candidates import Candidate
+from reconciler.decisions.removal.opportunity import Opportunity, as_consolidation
+from reconciler.decisions.removal.trial import Trials
+from reconciler.scheduling.relocation import lift
+
+MOST_SETS, MOST_STEPS = 40, 100_000
+"""So many sets are judged in one plan, and sets are judged for so many steps of its work budget: about a second."""
+_FIRST_SETS = (1, 2, 3, 5, 8, 16, 32, 64)
+_MOST_REPAIRS = 3
+
+
+class Bought(Protocol):
+    """Nodes in a draft that were added for pods: how many of the group at a position."""
+
+    adds: Mapping[int, int]
+
+    def take_back(self) -> None:
+        """The draft as it was before."""
+
+
+class Buy(Protocol):
+    """Adds the cheapest nodes of groups for pods."""
+
+    def __call__(
+        self, draft: Draft, groups: Sequence[GroupDraft], pods: Sequence[tuple[int, int]], *, solved: bool
+    ) -> Bought | None:
+        """Of `pods` (shape, count) none is left over. None, and an unchanged draft, if no nodes take them all. Without `solved`,
+        a quick answer will do."""
+
+
+class Repack:
+    """The search among `sources`, the ones that are worth replacing first. `targets` may grow. At most `free` nodes of a group
+    (by position) may leave. The draft is as it was when a question is answered."""
+
+    def __init__(
+        self,
+        draft: Draft,
+        sources: Sequence[Candidate],
+        targets: Sequence[GroupDraft],
+        free: Mapping[int, int],
+        buy: Buy,
+    ) -> None:
+        self._draft = draft
+        self._sources = sources
+        self._targets = targets
+        self._free = free
+        self._buy = buy
+        self._left = MOST_SETS
+        self._steps = draft.work.spent + MOST_STEPS
+        self._trials = Trials(draft)
+        rank = {one.index: place for place, one in enumerate(sources)}
+        # Those that are replaced last take pods before those that are replaced first.
+        staying = (index for index in range(len(draft.world.nodes)) if index not in draft.protected)
+        self._staying = sorted(staying, key=lambda index: (-rank.get(index, len(rank)), index))
+
+    @property
+    def cut_short(self) -> bool:
+        """Whether sets were left that could have saved more."""
+        return not self._left
+
+    def covers(self, nodes: Iterable[int]) -> bool:
+        """Whether all of these nodes are among its sources."""
+        return {one.index for one in self._sources}.issuperset(nodes)
+
+    def best(self, seeds: Iterable[Sequence[int]] = ()) -> Opportunity | None:
+        """The set that saves most beyond what its pods weigh; None if no set saves enough. `seeds` are sets to begin with."""
+        by_index = {one.index: one for one in self._sources}
+        starts = [[by_index[index] for index in seed if index in by_index] for seed in seeds]
+        starts += [list(self._within(self._sources[:size])) for size in _FIRST_SETS if size < 2 * len(self._sources)]
+        best: Opportunity | None = None
+        for start in starts:
+            best = self._better(start, best)
+        tried = set[tuple[int, ...]]()
+        while best is not None and self._left:
+            before = best
+            for nodes in self._neighbours(before):
+                key = tuple(sorted(one.index for one in nodes))
+                if key not in tried and self._left:
+                    tried.add(key)
+                    best = self._better(nodes, best)
+                    if best is not before:
+                        break
+            if best is before:
+                break
+        return None if best is None else self._sure([one for one in self._sources if one.index in best.nodes])
+
+    def of(self, nodes: Iterable[int]) -> Opportunity | None:
+        """What it saves to replace just these nodes; None: too little."""
+        chosen = frozenset(nodes)
+        return self._sure([one for one in self._sources if one.index in chosen])
+
+    def _better(self, nodes: Sequence[Candidate], best: Opportunity | None) -> Opportunity | None:
+        found = self._judge(nodes)
+        if found is None or (best is not None and (found.net_micros, -found.pods) <= (best.net_micros, -best.pods)):
+            return best
+        return found
+
+    def _within(self, sources: Iterable[Candidate]) -> Iterable[Candidate]:
+        """Those of these that may leave together."""
+        left = Counter(self._free)
+        for one in sources:
+            if one.group is not None and left[one.group.position] > 0:
+                left[one.group.position] -= 1
+                yield one
+
+    def _neighbours(self, best: Opportunity) -> Iterable[list[Candidate]]:
+        """Sets with one node less, those first whose like is added again, and with one more."""
+        inside = [one for one in self._sources if one.index in best.nodes]
+        outside = [one for one in self._sources if one.index not in best.nodes]
+        again = {position for position, _ in best.adds}
+        inside_first = [*(one for one in inside[::-1] if _of(one, again)), *(one for one in inside[::-1] if not _of(one, again))]
+        for one in inside_first:
+            yield [other for other in inside if other is not one]
+        for one in outside:
+            more = [*inside, one]
+            if len(list(self._within(more))) == len(more):
+                yield more
+
+    def _judge(self, nodes: Sequence[Candidate], *, solved: bool = False) -> Opportunity | None:
+        draft, state = self._draft, self._draft.state
+        moving = Counter[int]()
+        for one in nodes:
+            moving.update(one.moving)
+        if not moving or not self._left or not draft.work.spend(len(self._staying) * len(moving)):
+            return None
+        self._left = self._left - 1 if draft.work.spent < self._steps else 0
+        mark = state.mark()
+        for one in nodes:
+            lift(state, one.index, one.moving)
+        waiting = []
+        for shape in self._trials.by_size(moving):
+            left = moving[shape] - sum(pods for _, pods in state.place(shape, moving[shape], self._staying))
+            if left:
+                waiting.append((shape, left))
+        bought = self._buy(draft, self._targets, waiting, solved=solved) if waiting else None
+        adds = {} if bought is None else bought.adds
+        placed = (bought is not None or not waiting) and self._keeps_shares(nodes, adds)
+        if bought is not None:
+            bought.take_back()
+        state.undo(mark)
+        return as_consolidation(draft, adds, nodes) if placed else None
+
+    def _keeps_shares(self, nodes: Sequence[Candidate], adds: Mapping[int, int]) -> bool:
+        """Whether no tier has less of its share than without the new nodes, which are in the draft, and without the old ones."""
+        shares, groups = self._draft.tier_shares, [one.group.group for one in nodes if one.group is not None]
+        for position, count in adds.items():
+            shares.count(self._draft.groups[position].group, -count)
+        before = shares.missing()
+        for position, count in adds.items():
+            shares.count(self._draft.groups[position].group, count)
+        for group in groups:
+            shares.count(group, -1)
+        after = shares.missing()
+        for group in groups:
+            shares.count(group)
+        return after <= before
+
+    def _sure(self, nodes: Sequence[Candidate]) -> Opportunity | None:
+        """The cheapest way to replace these nodes, and what it certainly saves. Nodes stay that could not be drained in turn. One
+        new node more is added if it lets go nodes that cost more."""
+        self._left, left = 1, self._left
+        found = self._judge(nodes, solved=True)
+        self._left = left
+        if found is None:
+            return None
+        adds = Counter(dict(found.adds))
+        best = self._drained(nodes, adds)
+        for _ in range(_MOST_REPAIRS):
+            if best is not None and len(best.nodes) == len(nodes):
+                break
+            more = [adds + Counter((position,)) for position in sorted(adds) if self._may_gain(position, adds)]
+            tried = [(one, many) for many in more if (one := self._drained(nodes, many)) is not None]
+            better, adds = max(tried, key=lambda pair: pair[0].net_micros, default=(None, adds))
+            if better is None or (best is not None and better.net_micros <= best.net_micros):
+                break
+            best = better
+        return best
+
+    def _may_gain(self, position: int, adds: Mapping[int, int]) -> bool:
+        group = self._draft.groups[position]
+        return group.group.template is not None and self._draft.room(group, group.group.template)[0] > sum(adds.values())
+
+    def _drained(self, nodes: Sequence[Candidate], adds: Mapping[int, int]) -> Opportunity | None:
+        """What these new nodes save when one node after the other is drained, those with the largest pods first. Nodes stay of
+        which some pods find no room by then."""
+        draft, state = self._draft, self._draft.state
+        mark = state.mark()
+        new: list[int] = []
+        for position, count in adds.items():
+            group = draft.groups[position]
+            if group.group.template is not None:
+                names = [f"{group.group.name}-stand-in-{number}" for number in range(count)]
+                new.extend(state.add_nodes(names, group.group.template, group.daemons))
+        asked = frozenset(one.index for one in nodes)
+        places = array("i", (*new, *(index for index in self._staying if index not in asked)))
+        drained = list(self._trials.that_move(places, self._trials.largest_first(nodes)))
+        state.undo(mark)
+        return as_consolidation(draft, adds, drained, elsewhere=True) if drained else None
+
+
+def _of(one: Candidate, positions: Container[int]) -> bool:
+    return one.group is not None and one.group.position in positions

@@ -1,0 +1,132 @@
+"""How far settled clusters are from the cheapest that holds all pods: `python -m tests.benchmarks.decisions.repack_gap`.
+
+Random clusters whose pods left, so that nodes are underused. Everything may move. The bound is that of the linear program over
+all fillings of new nodes (`mixes.least_cost`), so no cluster that holds the pods costs less. `--policy` says how nodes are
+consolidated.
+"""
+
+import argparse
+import random
+import statistics
+import time
+from collections.abc import Sequence
+
+import msgspec
+
+from reconciler.cluster.world import World
+from reconciler.decisions.decide import decide
+from reconciler.decisions.growth.cost.master import solver
+from reconciler.decisions.growth.cost.mixes import greedy_mix, least_cost
+from reconciler.decisions.growth.cost.problem import Item, Offer, Problem
+from reconciler.decisions.memory import Memory
+from reconciler.policy.documents import Budget, Consolidation, PolicySet, ScaleDown, Toggle
+from reconciler.policy.pace import Pace
+from reconciler.simulation.settled import come_to_rest
+from reconciler.values.money import parse_money
+from tests.builders import NOW, ClusterBuilder, node_group, policy
+from tests.decisions.growth.cost.instances import one_choice
+
+SIZES = {"large": (2, 8, "0.10"), "xlarge": (4, 16, "0.20"), "2xlarge": (8, 32, "0.40"), "4xlarge": (16, 64, "0.80"),
+         "cpu-xlarge": (4, 8, "0.17"), "cpu-4xlarge": (16, 32, "0.68"), "memory-xlarge": (4, 32, "0.26")}  # fmt: skip
+PODS = ((100, 256), (250, 512), (500, 1_024), (500, 4_096), (1_000, 2_048), (1_500, 6_144), (2_000, 3_072), (3_000, 12_288))
+SYSTEM_CPU_MILLI, SYSTEM_MEMORY_MIB = 100, 128
+POLICIES = {
+    "off": ScaleDown(unneeded_time_seconds=0),
+    "on": ScaleDown(unneeded_time_seconds=0, consolidation=Consolidation(mode=Toggle.ENABLED)),
+    "all": ScaleDown(
+        unneeded_time_seconds=0,
+        utilization_threshold_percent=100,
+        consolidation=Consolidation(mode=Toggle.ENABLED, min_saving_percent=1),
+    ),
+}
+
+
+class Underused(msgspec.Struct, frozen=True):
+    """A cluster, and what its cheapest form costs at least, in millionths per hour."""
+
+    world: World
+    policy: PolicySet
+    bound_micros: int
+    nodes: int
+
+
+def underused(seed: int, scale_down: ScaleDown, least: int = 20, most: int = 700) -> Underused:
+    """One cluster of `least` to `most` nodes; the same for the same seed."""
+    rng = random.Random(seed)
+    cluster = ClusterBuilder()
+    wanted = round(least * (most / least) ** rng.random())
+    names = rng.sample(sorted(SIZES), k=rng.randint(2, 5))
+    shapes = [(f"app-{number}", *rng.choice(PODS)) for number in range(rng.randint(4, 16))]
+    kept = rng.uniform(0.3, 0.75)
+    places: dict[str, list[str]] = {}
+    shares = [rng.random() + 0.1 for _ in names]
+    for name, share in zip(names, shares, strict=True):
+        cpu, memory, _ = SIZES[name]
+        for node in cluster.group(name, nodes=max(1, round(wanted * share / sum(shares))), cpu=str(cpu), memory=f"{memory}Gi"):
+            free = [1_000 * cpu - SYSTEM_CPU_MILLI, 1_024 * memory - SYSTEM_MEMORY_MIB]
+            for _ in range(200):
+                app, pod_cpu, pod_memory = rng.choice(shapes)
+                if pod_cpu > free[0] or pod_memory > free[1]:
+                    break
+                free = [free[0] - pod_cpu, free[1] - pod_memory]
+                if rng.random() < kept:
+                    places.setdefault(app, []).append(node)
+    cluster.daemonset("agent", cpu=f"{SYSTEM_CPU_MILLI}m", memory=f"{SYSTEM_MEMORY_MIB}Mi")
+    for app, cpu, memory in shapes:
+        cluster.pods(app, len(places.get(app, ())), cpu=f"{cpu}m", memory=f"{memory}Mi", on=places.get(app, ()))
+    groups = [node_group(name, min=0, max=2_000, price_per_hour=SIZES[name][2], scale_down=scale_down) for name in names]
+    rules = policy(*groups, budgets=(Budget(nodes=1_000),), pace=Pace(delay_after_add_seconds=0))
+    world = cluster.world()
+    offers = [
+        Offer(
+            parse_money(SIZES[name][2]),
+            (1_000 * SIZES[name][0] - SYSTEM_CPU_MILLI, 1_024 * SIZES[name][1] - SYSTEM_MEMORY_MIB, 109),
+            10_000,
+        )
+        for name in names
+    ]
+    items = [
+        Item(len(places[app]), (cpu, memory, 1), tuple(all(map(int.__ge__, o.free, (cpu, memory, 1))) for o in offers))
+        for app, cpu, memory in shapes
+        if app in places
+    ]
+    problem = Problem(tuple(items), tuple(offers))
+    answer = least_cost(problem, greedy_mix(problem, one_choice(problem)), solver)
+    return Underused(world, rules, answer.bound_micros, len(world.nodes))
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Always 0."""
+    parser = argparse.ArgumentParser(prog="repack_gap", description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--policy", choices=sorted(POLICIES), default="on")
+    parser.add_argument("--clusters", type=int, default=200)
+    parser.add_argument("--first", type=int, default=0, metavar="SEED")
+    parser.add_argument("--most", type=int, default=700, metavar="NODES")
+    options = parser.parse_args(arguments)
+    ratios, befores, evictions, saved = [], [], 0, 0
+    for seed in range(options.first, options.first + options.clusters):
+        one = underused(seed, POLICIES[options.policy], most=options.most)
+        start = time.process_time()
+        plan, memory = decide(one.world, one.policy, Memory(), NOW)
+        planned = time.process_time() - start
+        rest = come_to_rest(one.world, one.policy, memory, NOW, plan)
+        took = time.process_time() - start
+        before, after = parse_money(plan.cost.current_per_hour or "0"), parse_money(rest.plan.cost.settled_per_hour or "0")
+        befores.append(before / one.bound_micros)
+        ratios.append(after / one.bound_micros)
+        evictions += len(rest.impact.evicted_settled)
+        saved += before - after
+        print(
+            f"{seed:4} {one.nodes:4} nodes {len(one.world.pods):5} pods: {befores[-1]:.3f} -> {ratios[-1]:.3f} of the bound, "
+            f"{len(rest.impact.evicted_settled)} evictions, {rest.plan.settled_loops} plans, {planned:.2f} s, all {took:.1f} s",
+            flush=True,
+        )
+    print(
+        f"{options.policy}: mean {statistics.mean(ratios):.4f} (before {statistics.mean(befores):.3f}), worst {max(ratios):.3f}, "
+        f"{evictions / max(1, saved) * 1_000_000:.1f} evictions per dollar and hour"
+    )
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
