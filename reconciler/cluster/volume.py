@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from reconciler.cluster.pods.pod_shaping import controlling_owner
+from reconciler.cluster.pods.traits_reading import controlling_owner
 from reconciler.cluster.values import quantity
 from reconciler.cluster.values.instant import unix_seconds
 from reconciler.cluster.values.selection import NodeSelectorTerm, label_pairs, label_selector, node_terms
@@ -89,8 +89,6 @@ class CsiNode(msgspec.Struct, frozen=True, order=True, kw_only=True):
     drivers: tuple[CsiDriverLimit, ...] = ()
     migrated: tuple[str, ...] = ()
 
-
-# Volume objects as the API gives them, in the form that scheduling reads.
 
 _STORAGE = "storage"
 _BETA_CLASS = "volume.beta.kubernetes.io/storage-class"

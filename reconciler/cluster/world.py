@@ -1,6 +1,5 @@
 """The World: one view of a cluster, complete and immutable, in the form that decisions read."""
 
-import hashlib
 from collections.abc import Callable
 from enum import StrEnum
 
@@ -242,57 +241,3 @@ def with_pod_shapes(world: World, shapes: tuple[PodShape, ...], pods: PodTable, 
     return msgspec.structs.replace(
         world, pod_shapes=shapes, pods=pods, daemon_pods=daemons, buffers=buffers, provisioning_requests=requests
     )
-
-
-# A fingerprint of what a World says about its cluster.
-
-_encoder = msgspec.json.Encoder(order="sorted")
-_LEFT_OUT = frozenset(
-    {
-        "digest",
-        "captured_seconds",
-        "pods",
-        "clusters",
-        "rivals",
-        "ended_policies",
-        "claims",
-        "observed",
-        "fleet",
-        "unread",
-        "clock_ahead_seconds",
-    }
-)
-_COLUMNS = (
-    "namespace",
-    "name",
-    "uid",
-    "shape",
-    "traits",
-    "node",
-    "nominated",
-    "phase",
-    "flags",
-    "created_seconds",
-    "deletion_seconds",
-    "unschedulable_seconds",
-)
-
-
-def world_digest(world: World) -> str:
-    """`sha256:` and 64 hex digits over everything but the instant of capture: equal when nothing in the cluster moved."""
-    digest = hashlib.sha256()
-    for field in world.__struct_fields__:
-        if field not in _LEFT_OUT:
-            digest.update(field.encode() + b"\0" + _encoder.encode(getattr(world, field)) + b"\n")
-    for name, column in _pod_columns(world.pods):
-        digest.update(b"pods." + name.encode() + b"\0" + _encoder.encode(column) + b"\n")
-    return f"sha256:{digest.hexdigest()}"
-
-
-def _pod_columns(table: PodTable) -> list[tuple[str, list[str] | list[int] | list[tuple[int, str]]]]:
-    # As lists of numbers: the bytes of an array depend on the machine.
-    columns: list[tuple[str, list[str] | list[int] | list[tuple[int, str]]]] = [
-        (name, list(getattr(table, name))) for name in _COLUMNS
-    ]
-    columns.append(("unknown_node", sorted(table.unknown_node.items())))
-    return columns

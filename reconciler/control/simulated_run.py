@@ -12,8 +12,8 @@ from reconciler.decisions.groups.effective_groups import effective_groups
 from reconciler.plan.replay import RunTotals
 from reconciler.policy.documents import PolicySet
 from reconciler.providers.simulated import SimulatedPort
-from reconciler.simulation.embedded.agenda import Event
 from reconciler.simulation.embedded.cluster import SimulatedCluster
+from reconciler.simulation.embedded.journal import Event
 from reconciler.simulation.embedded.rules import RuleBook, Violation
 from reconciler.simulation.scenarios.run_summary import summarize
 from reconciler.simulation.scenarios.scenario import ScenarioText

@@ -3,7 +3,7 @@
 from reconciler.control.simulated_run import SimulatedRun, Turn
 from reconciler.control.turn.turn_report import ActionResult
 from reconciler.rendering.documents.simulated_run import BrokenRule, RunAction, RunDocument, RunTurn
-from reconciler.simulation.embedded.agenda import Happened
+from reconciler.simulation.embedded.journal import Happened
 from reconciler.values.instant import instant_text
 
 _SHOWN_EVENTS = (

@@ -17,7 +17,7 @@ from reconciler.cluster.defects import judged_again
 from reconciler.cluster.world import World
 from reconciler.decisions.demand.purchase import Demand
 from reconciler.decisions.demand.queue import Lot, in_world_order
-from reconciler.decisions.demand.refutations import remembered as remembered_refutations
+from reconciler.decisions.demand.remembered_refutations import remembered as remembered_refutations
 from reconciler.decisions.draft import Draft, GroupDraft
 from reconciler.decisions.growth.pledges import pledges
 from reconciler.decisions.growth.probes import remembered_probes
@@ -35,10 +35,10 @@ from reconciler.decisions.outcome.request_lines import bookings, request_lines
 from reconciler.decisions.outcome.share_reasons import share_reasons
 from reconciler.decisions.remember import remember, settle
 from reconciler.decisions.removal.approval_ceiling import ApprovalCeilings
-from reconciler.decisions.removal.budgets import halts
 from reconciler.decisions.removal.candidates import look_at_nodes
 from reconciler.decisions.removal.consolidation import consolidate
-from reconciler.decisions.removal.drain import DisruptionLedger
+from reconciler.decisions.removal.disruption_ledger import DisruptionLedger
+from reconciler.decisions.removal.halts import halts
 from reconciler.decisions.removal.scale_down import Removals
 from reconciler.decisions.view import View
 from reconciler.decisions.work import Work

@@ -32,14 +32,15 @@ from reconciler.decisions.reasons.sizes import (
     TemplateUntried,
     ZoneShiftedAway,
 )
-from reconciler.decisions.situation.backoff import GROWTH, denied_now
+from reconciler.decisions.situation.denied_writes import GROWTH, denied_now
 from reconciler.decisions.situation.endings import ending_of, last_growth
 from reconciler.decisions.situation.group_situation import GroupSituation, exceeds_unready_bounds
 from reconciler.decisions.situation.takeovers import takeovers
 from reconciler.decisions.situation.waiting_pods import WaitingPods, waiting_since
 from reconciler.decisions.situation.zone_order import NEVER, Landing, ZoneOrder, zone_order
 from reconciler.decisions.tier_shares import TierShares
-from reconciler.decisions.work import Shares, Work
+from reconciler.decisions.work import Work
+from reconciler.decisions.work_shares import Shares
 from reconciler.plan.plan import NodeState
 from reconciler.plan.reason import Because, Reason
 from reconciler.policy.documents import NodeGroupPolicy

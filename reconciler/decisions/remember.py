@@ -13,8 +13,9 @@ from reconciler.decisions.ownership.second_writer import last_write, without_las
 from reconciler.decisions.reasons.nodes import NodeEmpty
 from reconciler.decisions.removal.approval_ceiling import departed, lasting
 from reconciler.decisions.removal.scale_down import Judged
-from reconciler.decisions.situation.backoff import DENIED, BackoffRule, with_outcome
-from reconciler.decisions.situation.backoff import lasting as standing_denials
+from reconciler.decisions.situation.backoff import BackoffRule
+from reconciler.decisions.situation.denied_writes import DENIED, with_outcome
+from reconciler.decisions.situation.denied_writes import lasting as standing_denials
 from reconciler.decisions.situation.evidence import asked
 from reconciler.plan.plan import ActionKind, NodeState
 from reconciler.policy.documents import Mode

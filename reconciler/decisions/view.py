@@ -24,13 +24,14 @@ from reconciler.decisions.ownership.second_writer import (
     with_last_writes,
 )
 from reconciler.decisions.provisioning import with_requests_asked
-from reconciler.decisions.situation.backoff import forget, note_failures, note_tiers
+from reconciler.decisions.situation.backoff import forget, note_failures
 from reconciler.decisions.situation.belonging import Belonging, belongings, note_targets
 from reconciler.decisions.situation.clocks import by_now
 from reconciler.decisions.situation.evidence import as_observed, note_arrivals
 from reconciler.decisions.situation.group_situation import GroupSituation, group_situations, node_states
 from reconciler.decisions.situation.request_clocks import note_waiting
 from reconciler.decisions.situation.requests_under_way import note_lead_times
+from reconciler.decisions.situation.tier_returns import note_tiers
 from reconciler.decisions.situation.turns import note_turns
 from reconciler.decisions.situation.waiting_pods import WaitingPods, waiting_pods
 from reconciler.decisions.situation.zone_order import note_zones

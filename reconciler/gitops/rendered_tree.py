@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from reconciler.cluster.snapshots import texts
+from reconciler.cluster.snapshots import yaml_texts
 from reconciler.cluster.values.object_parts import DECODING_ERRORS
 from reconciler.gitops.isolated_run import IsolatedRunError, isolated_output
 from reconciler.policy.place import Place
@@ -133,8 +133,8 @@ def _kustomization(files: Mapping[str, bytes], place: str) -> tuple[str, bytes]:
 
 def _document(body: bytes) -> dict[str, Any] | None:
     try:
-        documents = [msgspec.json.decode(part) for part in texts.json_parts(body)]
-    except (texts.YamlError, *DECODING_ERRORS):
+        documents = [msgspec.json.decode(part) for part in yaml_texts.json_parts(body)]
+    except (yaml_texts.YamlError, *DECODING_ERRORS):
         return None
     return documents[0] if len(documents) == 1 and isinstance(documents[0], dict) else None
 

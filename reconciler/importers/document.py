@@ -15,8 +15,9 @@ from reconciler.importers.sources import NOT_THERE
 from reconciler.policy.documents import API_VERSION
 from reconciler.policy.platform.autoscaler_flags import flags_of
 from reconciler.policy.platform.policy_keys import platform_keys
-from reconciler.rendering.manifests.group_names import commented_out, group_names
+from reconciler.rendering.manifests.group_names import group_names
 from reconciler.rendering.manifests.policy_yaml import Value, block, comment, flow
+from reconciler.rendering.manifests.usable_groups import commented_out
 
 _DEFAULTS_THAT_DIFFER = (
     "Some defaults differ on purpose. System pods without a disruption budget keep their node forever (the Cluster Autoscaler: "

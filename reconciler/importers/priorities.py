@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from reconciler.cluster.snapshots import texts
+from reconciler.cluster.snapshots import yaml_texts
 from reconciler.cluster.values.object_parts import DECODING_ERRORS
 from reconciler.policy.values.pattern import PatternError, check_pattern
 
@@ -35,8 +35,8 @@ def _content(where: str, value: Any) -> Any:  # noqa: ANN401 - as above
     if not isinstance(value, str):
         return value
     try:
-        parts = [msgspec.json.decode(part) for part in texts.json_parts(value.encode())]
-    except texts.YamlError as error:
+        parts = [msgspec.json.decode(part) for part in yaml_texts.json_parts(value.encode())]
+    except yaml_texts.YamlError as error:
         raise PrioritiesError(f"{where} is not valid YAML: {error.message}. {_SHAPE}") from None
     except (*DECODING_ERRORS, UnicodeEncodeError):
         raise PrioritiesError(f"{where} is not valid YAML: {_SHAPE}") from None

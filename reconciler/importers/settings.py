@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from reconciler.cluster.platform_reading import readings
-from reconciler.cluster.snapshots import texts
+from reconciler.cluster.snapshots import yaml_texts
 from reconciler.cluster.values.object_parts import DECODING_ERRORS, finding
 from reconciler.importers.container_flags import container_environment, flags_of_container
 from reconciler.importers.helm_values import Values, read_values, values_in
@@ -97,8 +97,8 @@ def settings_in(file: str, body: bytes, sources: Sources) -> ImportedSettings:
     words = ImportedSettings(settings=tuple(_flags(file, (match[0] for match in _WORD.finditer(text)))))
     manifests = _KIND.search(text) is not None
     try:
-        documents = [msgspec.json.decode(part) for part in texts.json_parts(body)]
-    except texts.YamlError as error:
+        documents = [msgspec.json.decode(part) for part in yaml_texts.json_parts(body)]
+    except yaml_texts.YamlError as error:
         if not manifests:
             return words
         raise ImportedFileError(f"{file}: {error.item} {error.message}") from None

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from reconciler.cluster.snapshots import texts
+from reconciler.cluster.snapshots import yaml_texts
 from reconciler.cluster.values.object_parts import DECODING_ERRORS
 from reconciler.values.loose_json import Object, list_at, mapping_at, mappings_at, text_at
 
@@ -75,8 +75,8 @@ class Sources:
 def decoded(body: bytes) -> list[Any] | None:
     """The documents of a text; None if it is neither YAML nor JSON."""
     try:
-        return [msgspec.json.decode(part) for part in texts.json_parts(body)]
-    except (texts.YamlError, *DECODING_ERRORS):
+        return [msgspec.json.decode(part) for part in yaml_texts.json_parts(body)]
+    except (yaml_texts.YamlError, *DECODING_ERRORS):
         return None
 
 

@@ -3,10 +3,12 @@
 import msgspec
 from msgspec import Raw
 
+from reconciler.cluster.snapshots.assembly import assemble
 from reconciler.cluster.snapshots.document import Document
-from reconciler.cluster.snapshots.intake import Intake, assemble
+from reconciler.cluster.snapshots.intake import Intake
 from reconciler.cluster.snapshots.manifest import Manifest
-from reconciler.decisions.removal.drain import DisruptionLedger, DrainJudge, Fate
+from reconciler.decisions.removal.disruption_ledger import DisruptionLedger
+from reconciler.decisions.removal.drain import DrainJudge, Fate
 from reconciler.policy.documents import DrainRules
 
 # These rules look at the pod alone. Rules about controllers and budgets were judged with the whole view when the drain was

@@ -9,7 +9,7 @@ digests are equal only if the decision, under its own terms, came to the same st
 import time
 
 from reconciler.cluster.target import TargetFacts
-from reconciler.cluster.targets.owner_evidence import read_hold
+from reconciler.cluster.targets.hold_mark import read_hold
 from reconciler.decisions.groups.cluster_names import cluster_mark
 from reconciler.decisions.ownership.owner import NO_OWNER, OUR_MANAGER, Judgement, Terms, judge
 from reconciler.decisions.reasons.machines import OtherClusterMark

@@ -2,82 +2,13 @@
 
 from array import array
 from collections.abc import Iterable
-from typing import Protocol
 
 from reconciler.cluster.pods.pod_table import FINISHED_PHASES, PodTable
 from reconciler.scheduling.index_set import IndexSet
 from reconciler.scheduling.kernels import domains, loops, passes
 from reconciler.scheduling.nodes import NodeTable
 from reconciler.scheduling.shapes import ShapeTable
-
-# Who hears of changes of which pod shapes.
-
-FEW_SHAPES = 32
-"""A watcher of so many shapes stands in the list of each; one of more is looked for once its shapes change."""
-
-
-class Watcher(Protocol):
-    """Something that keeps count of the pods of some shapes."""
-
-    def change(self, shape: int, node: int, count: int) -> None:
-        """`count` more pods (fewer when negative) of a shape are on a node."""
-
-
-class Watchers:
-    """Watchers by shape: those that stay, and those that are forgotten all at once.
-
-    To write thousands of watchers of thousands of shapes into the list of each shape would take as much room as both multiplied.
-    """
-
-    __slots__ = ("_lasting", "_narrow", "_of", "_wide", "watching")
-
-    def __init__(self) -> None:
-        self._lasting: dict[int, list[Watcher]] = {}
-        self._narrow: dict[int, list[Watcher]] = {}
-        self._wide: list[tuple[IndexSet, Watcher]] = []
-        self._of: dict[int, tuple[Watcher, ...]] = {}
-        self.watching = 0
-        """Rises with every watcher."""
-
-    def __bool__(self) -> bool:
-        return self.watching > 0
-
-    @property
-    def wide(self) -> int:
-        """Watchers of more than `FEW_SHAPES` shapes."""
-        return len(self._wide)
-
-    def of(self, shape: int) -> tuple[Watcher, ...]:
-        """Those of one shape."""
-        watchers = self._of.get(shape)
-        if watchers is None:
-            wide = [watcher for shapes, watcher in self._wide if shape in shapes]
-            watchers = self._of[shape] = (*self._lasting.get(shape, ()), *self._narrow.get(shape, ()), *wide)
-        return watchers
-
-    def watch(self, shape: int, watcher: Watcher) -> None:
-        """Tell the watcher of every change of a shape from now on."""
-        self._lasting.setdefault(shape, []).append(watcher)
-        self._of.pop(shape, None)
-        self.watching += 1
-
-    def watch_for_now(self, shapes: IndexSet, watcher: Watcher) -> None:
-        """Tell the watcher of every change of these shapes until `forget`."""
-        if len(shapes) > FEW_SHAPES:
-            self._wide.append((shapes, watcher))
-            self._of.clear()
-        else:
-            for shape in shapes:
-                self._narrow.setdefault(shape, []).append(watcher)
-                self._of.pop(shape, None)
-        self.watching += 1
-
-    def forget(self) -> None:
-        """Tell those no more that watch for now."""
-        self._narrow.clear()
-        self._wide.clear()
-        self._of.clear()
-
+from reconciler.scheduling.watchers import Watchers
 
 _NOTHING_ON = array("i", (-1,))
 
@@ -349,29 +280,3 @@ class Bindings:
             spare = bytes(4 * (short + max(256, len(self._node) // 2)))
             for column in (self._node, self._shape, self._count, self._below):
                 column.frombytes(spare)
-
-
-# On which nodes pods of one shape are, kept current.
-
-
-class Presence:
-    """Pods of one shape by node, counts above zero."""
-
-    __slots__ = ("counts",)
-
-    def __init__(self, bindings: Bindings, shape: int) -> None:
-        self.counts: dict[int, int] = {}
-        for _, node, count in bindings.of((shape,)):
-            self._add(node, count)
-        bindings.watchers.watch(shape, self)
-
-    def change(self, shape: int, node: int, count: int) -> None:
-        """See `Watcher`."""
-        self._add(node, count)
-
-    def _add(self, node: int, count: int) -> None:
-        total = self.counts.get(node, 0) + count
-        if total:
-            self.counts[node] = total
-        else:
-            del self.counts[node]

@@ -8,54 +8,24 @@ from functools import partial
 from reconciler.cluster.nodes.node import HOSTNAME_LABEL
 from reconciler.cluster.world import World
 from reconciler.scheduling.bindings import Bindings
-from reconciler.scheduling.columns import NOWHERE_COLUMN
 from reconciler.scheduling.host_ports import HostPorts
 from reconciler.scheduling.index_set import IndexSet
-from reconciler.scheduling.nodes import NodeTable, marked, union
+from reconciler.scheduling.marked_bytes import marked, union
+from reconciler.scheduling.nodes import NodeTable
 from reconciler.scheduling.predicates.device_placement import DevicePlacement, Trouble
 from reconciler.scheduling.predicates.dynamic_resources import PLUGIN as DYNAMIC_RESOURCES
 from reconciler.scheduling.predicates.dynamic_resources import DeviceResources, DynamicResources, Judgement
 from reconciler.scheduling.predicates.eligibility import Eligibility
 from reconciler.scheduling.predicates.pod_topology_spread import spread_rejection
 from reconciler.scheduling.release import Release
+from reconciler.scheduling.resources_fit import resources_rejection
 from reconciler.scheduling.shapes import ShapeTable
 from reconciler.scheduling.topology.counter import Ghosts
-from reconciler.scheduling.topology.rationing import DomainLimit, OnlyOne
+from reconciler.scheduling.topology.domain_limits import DomainLimit, OnlyOne
 from reconciler.scheduling.topology.selection import ShapeSelection
 from reconciler.scheduling.topology_rules import Topology, TopologyRules
-from reconciler.scheduling.verdict import Rejection, Shortage, shortages_text
+from reconciler.scheduling.verdict import Rejection
 from reconciler.scheduling.volume_filter import VolumeFilters
-
-# NodeResourcesFit: what the pod requests must be free in full.
-
-_MOST_NAMED = 10
-
-
-def resources_rejection(
-    names: Sequence[str],
-    columns: "array[int]",
-    amounts: "array[int]",
-    free: "array[int]",
-    room: "array[int]",
-    unknown: Sequence[tuple[str, int]] = (),
-) -> Rejection | None:
-    """The answer of NodeResourcesFit: every resource that is short, and the first few of those that no node has.
-
-    `columns` and `amounts` are the requests above zero; `free` and `room` (allocatable) are rows of the node. `unknown` are
-    requests without a column of their own. Source: plugin NodeResourcesFit, `fitsRequest`, 1.36. The number of pods always
-    counts. Every other resource counts only if the pod requests some of it. So a node with overcommitted cpu still takes a pod
-    without a cpu request. A resource that the node does not list is 0.
-    """
-    short = [
-        Shortage(names[column], amount, free[column], room[column])
-        for column, amount in zip(columns, amounts, strict=True)
-        if amount > free[column] and column != NOWHERE_COLUMN
-    ]
-    short.extend(Shortage(name, amount, 0, 0) for name, amount in unknown[:_MOST_NAMED])
-    if not short:
-        return None
-    return Rejection("NodeResourcesFit", shortages_text(short, max(0, len(unknown) - _MOST_NAMED)))
-
 
 NOT_MODELLED = "NotModelled"
 _NO_BOUND = 1 << 31

@@ -1,45 +1,14 @@
 """How equal new nodes would fill with pods of several shapes, where a pod minds who else is on its node alone."""
 
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import msgspec
 
+from reconciler.scheduling.filled_nodes import Filled, HostSpread
 from reconciler.scheduling.kernels import passes
 from reconciler.scheduling.nodes import NodeTable
 from reconciler.scheduling.shapes import ShapeTable
-
-# Which pods would be on which of several new nodes, as columns.
-
-
-class Filled(msgspec.Struct, frozen=True, gc=False):
-    """Columns of equal length in the order of placement: shape, number of the new node, pods. `opened` counts the nodes; `served`
-    are the sums, (shape, pods) above zero in the order in which shapes come first."""
-
-    opened: int
-    shapes: "array[int]"
-    nodes: "array[int]"
-    counts: "array[int]"
-    served: tuple[tuple[int, int], ...]
-
-    def __iter__(self) -> Iterator[tuple[int, int, int]]:
-        return zip(self.shapes, self.nodes, self.counts, strict=True)
-
-    def __len__(self) -> int:
-        return len(self.shapes)
-
-
-NOTHING_FILLED = Filled(0, array("i"), array("i"), array("i"), ())
-
-
-class HostSpread(msgspec.Struct, frozen=True, gc=False):
-    """A spread constraint over hosts, for new nodes. No host has more than `max_skew` pods above the host with the fewest. Of the
-    existing hosts, the fewest is `lowest` (`NO_HOST`: there are none). It is 0 until `missing` more hosts exist."""
-
-    max_skew: int
-    lowest: int
-    missing: int
-
 
 NO_HOST = 1 << 40
 NO_SPREAD = HostSpread(0, 0, 0)

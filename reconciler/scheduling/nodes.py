@@ -6,22 +6,6 @@ from collections.abc import Collection, Iterable, Sequence
 from reconciler.cluster.nodes.node import HOSTNAME_LABEL, Node, NodeShape
 from reconciler.scheduling.columns import ENDLESS, ResourceColumns, widened
 
-# Bytes by node (0 or 1), combined without a loop over nodes.
-
-
-def union(one: bytearray, other: bytearray) -> bytearray:
-    """1 where either has 1. Both have one byte per node."""
-    both = int.from_bytes(one, "little") | int.from_bytes(other, "little")
-    return bytearray(both.to_bytes(len(one), "little"))
-
-
-def marked(mask: bytearray, nodes: Iterable[int]) -> bytearray:
-    """A copy with 1 at these nodes as well."""
-    copy = bytearray(mask)
-    for node in nodes:
-        copy[node] = 1
-    return copy
-
 
 class NodeTable:
     """Nodes by index. `free` has `columns.width` numbers per node: allocatable minus what is bound, negative if more is.

@@ -10,14 +10,17 @@ from reconciler.cluster.values.resources import Resources
 from reconciler.cluster.world import World
 from reconciler.scheduling.bindings import Bindings
 from reconciler.scheduling.columns import CPU_COLUMN, ENDLESS, MEMORY_COLUMN, ResourceColumns, largest_amount
+from reconciler.scheduling.filled_nodes import Filled, HostSpread
 from reconciler.scheduling.filters import NOT_MODELLED, Filters
-from reconciler.scheduling.new_nodes import Entries, Filled, HostSpread, fill_new
-from reconciler.scheduling.nodes import NodeTable, union
+from reconciler.scheduling.marked_bytes import union
+from reconciler.scheduling.new_nodes import Entries, fill_new
+from reconciler.scheduling.nodes import NodeTable
 from reconciler.scheduling.predicates.device_placement import DevicePlacement
 from reconciler.scheduling.predicates.dynamic_resources import missing_kinds, served_names, served_requests
 from reconciler.scheduling.release import release_of
 from reconciler.scheduling.shapes import ShapeTable
-from reconciler.scheduling.topology.rationing import DomainLimit, ration
+from reconciler.scheduling.topology.domain_limits import DomainLimit
+from reconciler.scheduling.topology.rationing import ration
 from reconciler.scheduling.verdict import Rejection
 
 _FEW_NODES = 8
@@ -484,51 +487,3 @@ def _added(first: tuple[tuple[int, int], ...], rest: tuple[tuple[int, int], ...]
     for node, pods in rest:
         sums[node] = sums.get(node, 0) + pods
     return tuple(sums.items())
-
-
-# A scheduling state that outlives one look: nodes change and go for good, instead of everything being read anew.
-
-
-class LastingState(SchedulingState):
-    """Answers as a new state of the changed cluster would, for pods without volumes.
-
-    A node that is gone keeps its index, takes no pods and counts in no domain. Changes here are not undone by `undo`, and come
-    outside of `mark` and `undo` only.
-    """
-
-    def alter(self, node: int, shape: NodeShape) -> bool:
-        """The node has another shape now: taints, cordon, room. False, and nothing done, when its labels would change."""
-        before = self.shape_of(node)
-        if shape == before:
-            return True
-        if (shape.labels, shape.without_hostname) != (before.labels, before.without_hostname):
-            return False
-        width = self._nodes.columns.width
-        self._nodes.alter(node, shape)
-        if self._nodes.columns.width > width:
-            self._widen(width)
-        topology = self._filters.topology
-        if topology.counts_otherwise(node):
-            here = self._take_off(node)
-            topology.recount(node)
-            for pod, count in here:
-                self.bind(pod, node, count)
-        return True
-
-    def remove(self, node: int) -> None:
-        """The node is gone, with what was bound to it."""
-        self._take_off(node)
-        self._nodes.closed[node] = 1
-        self._nodes.gone.add(node)
-        self._filters.topology.forget(node)
-
-    def open_or_close(self, node: int, *, closed: bool) -> None:
-        """Whether the node takes pods from now on."""
-        self._nodes.closed[node] = closed
-
-    def _take_off(self, node: int) -> tuple[tuple[int, int], ...]:
-        """(shape, count) of what was bound to the node and is not any more."""
-        here = self.bound(node)
-        for pod, count in here:
-            self.unbind(pod, node, count)
-        return here

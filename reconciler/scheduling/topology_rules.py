@@ -6,18 +6,21 @@ import msgspec
 
 from reconciler.cluster.nodes.node import HOSTNAME_LABEL
 from reconciler.cluster.pods.pod import PodShape, SpreadConstraint, SpreadFrom
-from reconciler.scheduling.bindings import FEW_SHAPES, Bindings
+from reconciler.scheduling.bindings import Bindings
+from reconciler.scheduling.filled_nodes import HostSpread
 from reconciler.scheduling.index_set import EMPTY, IndexSet
-from reconciler.scheduling.new_nodes import NO_HOST, NO_SPREAD, HostSpread
+from reconciler.scheduling.new_nodes import NO_HOST, NO_SPREAD
 from reconciler.scheduling.nodes import NodeTable
 from reconciler.scheduling.predicates.eligibility import Eligibility
 from reconciler.scheduling.predicates.inter_pod_affinity import AffinityRules
 from reconciler.scheduling.predicates.pod_topology_spread import UNLIMITED, SpreadRule
 from reconciler.scheduling.shapes import Demand, ShapeTable
 from reconciler.scheduling.topology.counter import DomainCounter, Ghosts, LevelCounter
-from reconciler.scheduling.topology.domains import NO_DOMAIN, DomainMap, NodeKeys
-from reconciler.scheduling.topology.relation import A_TERM, Repulsion, united
+from reconciler.scheduling.topology.domains import NO_DOMAIN, DomainMap
+from reconciler.scheduling.topology.node_keys import NodeKeys
+from reconciler.scheduling.topology.repulsion import A_TERM, Repulsion, united
 from reconciler.scheduling.topology.selection import ShapeSelection
+from reconciler.scheduling.watchers import FEW_SHAPES
 
 # A topology key, all keys that a node must have, the index of the demand that it must meet, whether taints belong to it.
 _MapKey = tuple[str, tuple[str, ...], int, bool]

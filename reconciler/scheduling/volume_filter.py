@@ -2,7 +2,8 @@
 
 from reconciler.cluster.world import World
 from reconciler.scheduling.bindings import Bindings
-from reconciler.scheduling.nodes import NodeTable, marked, union
+from reconciler.scheduling.marked_bytes import marked, union
+from reconciler.scheduling.nodes import NodeTable
 from reconciler.scheduling.predicates.eligibility import Eligibility
 from reconciler.scheduling.predicates.node_volume_limits import NodeVolumeLimits
 from reconciler.scheduling.predicates.volume_binding import VolumeBinding
@@ -10,7 +11,8 @@ from reconciler.scheduling.predicates.volume_restrictions import VolumeRestricti
 from reconciler.scheduling.predicates.volume_zone import VolumeZone
 from reconciler.scheduling.shapes import ShapeTable
 from reconciler.scheduling.verdict import Rejection
-from reconciler.scheduling.volumes.book import NodeMasks, StorageBook
+from reconciler.scheduling.volumes.book import StorageBook
+from reconciler.scheduling.volumes.node_masks import NodeMasks
 
 
 class VolumeFilters:

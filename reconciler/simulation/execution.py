@@ -1,35 +1,11 @@
 """Carries out a plan on a simulated cluster at once, judged on what is there now: for looking ahead, not for the loop."""
 
-import msgspec
-
 from reconciler.cluster.target import TargetFacts, TargetRef
-from reconciler.cluster.world import World
 from reconciler.decisions.memory import Outcome
 from reconciler.plan.one_write import OneWrite
 from reconciler.plan.plan import Action, ActionKind, Bound, Plan
 from reconciler.simulation.embedded.cluster import SimulatedCluster
 from reconciler.simulation.embedded.writes import SimulatedWrites, Written
-
-# The World for a decision if leaving takes no time: nodes that share a disruption budget go one after the other.
-
-_ANY_NUMBER = 1_000_000
-
-
-def one_by_one(world: World) -> World:
-    """Disruption budgets that allow anything allow any number.
-
-    A budget that lets one pod go at a time lets ten go one after the other, on one node or on ten. Evicted pods become healthy in
-    between. Judged all at once, they would take ten plans.
-    """
-    return msgspec.structs.replace(
-        world,
-        budgets=tuple(
-            msgspec.structs.replace(budget, disruptions_allowed=_ANY_NUMBER)
-            if budget.observed and budget.disruptions_allowed
-            else budget
-            for budget in world.budgets
-        ),
-    )
 
 
 def execute(plan: Plan, cluster: SimulatedCluster, writes: SimulatedWrites) -> tuple[Outcome, ...]:

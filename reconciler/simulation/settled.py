@@ -20,10 +20,12 @@ from reconciler.plan.plan import SETTLING_CUT_SHORT, ActionKind, GroupLine, Plan
 from reconciler.plan.pod_runs import runs_of
 from reconciler.plan.summary import summary, with_digest
 from reconciler.policy.documents import Budget, NodeGroupPolicy, PolicySet
-from reconciler.simulation.embedded.agenda import AT_ONCE, NO_DELAY, Happened
 from reconciler.simulation.embedded.cluster import SimulatedCluster
+from reconciler.simulation.embedded.durations import AT_ONCE, NO_DELAY
+from reconciler.simulation.embedded.journal import Happened
 from reconciler.simulation.embedded.writes import SimulatedWrites
-from reconciler.simulation.execution import execute, one_by_one
+from reconciler.simulation.execution import execute
+from reconciler.simulation.one_by_one import one_by_one
 from reconciler.simulation.timers import next_timer_seconds
 from reconciler.values.instant import parse_instant
 from reconciler.values.money import parse_money, price_text

@@ -4,7 +4,8 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from reconciler.cluster.snapshots.intake import Intake, assemble
+from reconciler.cluster.snapshots.assembly import assemble
+from reconciler.cluster.snapshots.intake import Intake
 from reconciler.cluster.snapshots.manifest import Manifest
 from reconciler.cluster.snapshots.snapshot import read_snapshot
 from reconciler.cluster.target import TargetFacts

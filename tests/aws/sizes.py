@@ -12,7 +12,8 @@ from pathlib import Path
 
 import msgspec
 
-from reconciler.cluster.snapshots.intake import Intake, assemble
+from reconciler.cluster.snapshots.assembly import assemble
+from reconciler.cluster.snapshots.intake import Intake
 from reconciler.cluster.snapshots.manifest import Manifest
 from reconciler.platforms.aws.writing.accounts import Accounts
 from reconciler.platforms.aws.writing.client import BotoAws

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from reconciler.cluster.target import TargetFacts, TargetRef
-from reconciler.cluster.targets.owner_evidence import hold_text
+from reconciler.cluster.targets.hold_mark import hold_text
 from reconciler.control.live.loop_status import loop_status
 from reconciler.control.live.plan_record import PlanRecorder
 from reconciler.control.live.target_holds import HoldResult, HoldState, set_hold

@@ -7,8 +7,9 @@ from typing import Any
 import msgspec
 import pytest
 
+from reconciler.cluster.snapshots.assembly import assemble
 from reconciler.cluster.snapshots.document import documents
-from reconciler.cluster.snapshots.intake import Intake, assemble
+from reconciler.cluster.snapshots.intake import Intake
 from reconciler.cluster.snapshots.manifest import Manifest
 from reconciler.cluster.world import World
 from reconciler.control.live.live_port import LivePort

@@ -8,8 +8,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from reconciler.cluster.pods.pod_table import FINISHED_PHASES
+from reconciler.cluster.snapshots.assembly import assemble
 from reconciler.cluster.snapshots.document import documents
-from reconciler.cluster.snapshots.intake import Intake, assemble
+from reconciler.cluster.snapshots.intake import Intake
 from reconciler.cluster.snapshots.manifest import Manifest
 from reconciler.cluster.world import World
 from reconciler.control.live.live_port import LivePort

@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from reconciler.cluster.snapshots.snapshot import read_snapshot
-from reconciler.decisions.groups.membership import discovered
+from reconciler.decisions.groups.discovered_groups import discovered
 from reconciler.platforms.clusterapi.auto_discovery import DiscoverySpecError, discovery_of
 from reconciler.policy.documents import Discovery
 from tests.policies import policy

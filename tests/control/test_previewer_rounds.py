@@ -22,7 +22,7 @@ from reconciler.control.previewer import (
 from reconciler.gitops.git.fault import FaultCode, SourceError, failed
 from reconciler.gitops.pull_requests.comment import Comment, CommentHost, CommitStatus, HostCode, HostError
 from reconciler.gitops.pull_requests.open_requests import MOST_REQUESTS, PAGE_REQUESTS, OpenRequest, Quota
-from reconciler.rendering.printers.markdown.document import GITHUB_LIMIT
+from reconciler.rendering.printers.markdown.host_length import GITHUB_LIMIT
 
 START, REFRESH = 1_800_000_000, 600
 HEAD = "3f2a01c9be77" + "0" * 28

@@ -14,7 +14,7 @@ from reconciler.plan.plan import Action, ActionKind, Bound, GroupLine, Ownership
 from reconciler.plan.reason import Reason
 from reconciler.providers.contract import RemovalProgress, RemovalState
 from reconciler.rendering.printers.text.status import status_text
-from reconciler.rendering.words.wording import next_step
+from reconciler.rendering.words.next_step import next_step
 from tests.kube.api_server import FakeApiServer
 
 TARGET = "MachineDeployment prod/general"

@@ -16,7 +16,7 @@ from reconciler.plan.reason import Reason
 from reconciler.plan.replay import RunTotals
 from reconciler.providers.contract import RemovalProgress, RemovalState
 from reconciler.rendering.documents.simulated_run import BrokenRule
-from reconciler.simulation.embedded.agenda import Event, Happened
+from reconciler.simulation.embedded.journal import Event, Happened
 from reconciler.simulation.embedded.rules import Violation
 from tests.builders import machine_deployment
 

@@ -6,7 +6,8 @@ import msgspec
 import pytest
 
 from reconciler.cluster.platform_reading import envelopes
-from reconciler.cluster.snapshots.intake import Intake, assemble
+from reconciler.cluster.snapshots.assembly import assemble
+from reconciler.cluster.snapshots.intake import Intake
 from reconciler.cluster.snapshots.manifest import Manifest
 from reconciler.cluster.snapshots.redaction import Listing, Pseudonyms
 from reconciler.cluster.world import World

@@ -1,6 +1,7 @@
 """A defect that one object meets concerns that object alone: the plan for all others is the one without it."""
 
 from collections.abc import Callable
+from types import ModuleType
 
 import msgspec
 import pytest
@@ -12,7 +13,7 @@ from reconciler.cluster.world import World
 from reconciler.decisions import decide as deciding
 from reconciler.decisions import view
 from reconciler.decisions.decide import decide, full_decision
-from reconciler.decisions.groups import effective_groups
+from reconciler.decisions.groups import effective_group, effective_groups
 from reconciler.decisions.memory import Memory
 from reconciler.decisions.removal import candidates
 from reconciler.decisions.removal.drain import DrainJudge
@@ -203,10 +204,10 @@ def test_a_group_that_cannot_be_judged(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "NotJudged" not in {code for line in plan.pods for code in codes(line)}
 
 
-@pytest.mark.parametrize("function", ["_new_node", "sources_at"])
-def test_a_document_that_cannot_be_judged(monkeypatch: pytest.MonkeyPatch, function: str) -> None:
+@pytest.mark.parametrize(("module", "function"), [(effective_group, "_new_node"), (effective_groups, "sources_at")])
+def test_a_document_that_cannot_be_judged(monkeypatch: pytest.MonkeyPatch, module: ModuleType, function: str) -> None:
     """Anybody may write one in a namespace of theirs. Its group is held with the place of the defect; the other one grows."""
-    whole = getattr(effective_groups, function)
+    whole = getattr(module, function)
 
     def fails(*given: object) -> object:
         document = given[1].sources.document if function == "_new_node" else given[0]  # type: ignore[attr-defined]
@@ -214,7 +215,7 @@ def test_a_document_that_cannot_be_judged(monkeypatch: pytest.MonkeyPatch, funct
             raise ArithmeticError("made up")
         return whole(*given)
 
-    monkeypatch.setattr(effective_groups, function, fails)
+    monkeypatch.setattr(module, function, fails)
     plan = plan_of(cluster(evil=0).world(), RULES)
     line = group(plan, "general")
     assert (line.held, line.desired, group(plan, "other").desired > 3) == (True, 3, True)

@@ -13,7 +13,7 @@ from reconciler.cluster.nodes.node import HOSTNAME_LABEL, ZONE_LABEL
 from reconciler.cluster.pods.pod import AffinityTerm, SpreadConstraint
 from reconciler.decisions.decide import decide
 from reconciler.decisions.draft import Draft
-from reconciler.decisions.groups import new_node
+from reconciler.decisions.groups import witnesses
 from reconciler.decisions.growth import options, stages
 from reconciler.decisions.growth.cost import rearrange
 from reconciler.decisions.memory import Memory
@@ -110,7 +110,7 @@ def test_equal_nodes_are_looked_at_once(nodes: int) -> None:
     assert calls[_code(candidates._look_at)] == 1
     assert calls[_code(load.NodeLoads._plain_sum)] == 1
     # What the template states is compared with a node of each shape, then with all shapes.
-    assert calls[_code(new_node.least_of)] == 2
+    assert calls[_code(witnesses.least_of)] == 2
 
 
 def _pending(pods: int) -> Deciding:

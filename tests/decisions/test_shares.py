@@ -2,7 +2,8 @@
 
 import pytest
 
-from reconciler.decisions.work import Shares, Work
+from reconciler.decisions.work import Work
+from reconciler.decisions.work_shares import Shares
 
 
 def test_half_is_set_aside_in_equal_parts() -> None:

@@ -14,7 +14,7 @@ from reconciler.plan.plan import GroupLine, Ownership, OwnerState
 from reconciler.policy.fields import document_kinds
 from reconciler.policy.place import Place
 from reconciler.policy.problems.problem import Problem
-from reconciler.rendering.schemas.crd import status_schema
+from reconciler.rendering.schemas.crd_status import status_schema
 from tests.deploy.rendered import DEPLOY, kustomized
 
 KEY = "resource.customizations.health.reconciler.dev_{}"

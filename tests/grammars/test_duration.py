@@ -5,9 +5,9 @@ from fractions import Fraction
 
 import pytest
 
-from reconciler.cluster.targets.size_annotations import read_options
+from reconciler.cluster.targets.target_options import read_options
 from reconciler.policy.field import Field, Kind
-from reconciler.rendering.schemas.policy_schema import scalar_schema
+from reconciler.rendering.schemas.scalar_schema import scalar_schema
 from reconciler.values.duration import MAX_LENGTH, DurationError, duration_text, exact_seconds, parse_duration
 from tests.grammars.durations import DURATIONS, SECOND
 

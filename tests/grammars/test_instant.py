@@ -5,11 +5,11 @@ import re
 import pytest
 
 from reconciler.cluster.snapshots.redaction import is_instant
-from reconciler.cluster.targets.owner_evidence import HOLD_END, HoldMark, read_hold
+from reconciler.cluster.targets.hold_mark import HOLD_END, HoldMark, read_hold
 from reconciler.cluster.values.instant import unix_seconds
 from reconciler.cluster.values.unreadable import UnreadableError
 from reconciler.policy.field import Field, Kind
-from reconciler.rendering.schemas.policy_schema import scalar_schema
+from reconciler.rendering.schemas.scalar_schema import scalar_schema
 from reconciler.values.instant import MAX_LENGTH, InstantError, InstantFault, instant_text, micro_instant_text, parse_instant
 from tests.grammars.instants import INSTANTS
 

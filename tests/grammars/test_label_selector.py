@@ -7,7 +7,7 @@ from reconciler.cluster.values.unreadable import UnreadableError
 from reconciler.cluster.wire import meta
 from reconciler.policy.values.label_selector import Selector, may_match, selector_matches
 from reconciler.scheduling import label_match
-from reconciler.scheduling.topology.selection import LabelIndex
+from reconciler.scheduling.topology.label_index import LabelIndex
 from reconciler.values.label_selector import LABEL_OPERATORS, LabelSelector, Requirement, satisfies, selects
 from tests.grammars.requirements import LABEL_REQUIREMENTS, OTHER_REQUIREMENTS
 

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from reconciler.policy.field import Field, Kind
-from reconciler.rendering.schemas.policy_schema import scalar_schema
+from reconciler.rendering.schemas.scalar_schema import scalar_schema
 from reconciler.values.money import MAX_LENGTH, MoneyError, parse_money, price_text
 from tests.grammars.prices import PRICES
 

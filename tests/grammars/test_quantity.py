@@ -9,7 +9,7 @@ import pytest
 from reconciler.cluster.values.quantity import QuantityError, QuantityRangeError, milli, nano, whole
 from reconciler.policy.values import quantity as policy
 from reconciler.policy.values.quantity import parse_amount
-from reconciler.rendering.schemas.policy_schema import QUANTITY
+from reconciler.rendering.schemas.scalar_schema import QUANTITY
 from reconciler.values.quantity import INT64_MAX, MAX_LENGTH, QuantityFormError, parse_quantity, quantity_text
 from tests.grammars.quantities import QUANTITIES
 

@@ -34,7 +34,7 @@ def test_what_is_noticed_and_what_is_not() -> None:
 
 def test_what_a_conftest_loads_is_changed_too() -> None:
     """A default of a module that the tests' own conftest imports before any test is collected."""
-    mutant = _changed("reopen: bool = True", "reopen: bool = False", "reconciler/providers/contract.py")
+    mutant = _changed("reopen: bool = True\n", "reopen: bool = False\n", "reconciler/providers/contract.py")
     assert is_noticed(mutant, ["tests/providers/test_less_than_usual.py"], 300)
 
 

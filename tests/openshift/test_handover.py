@@ -5,7 +5,7 @@ import pytest
 
 from reconciler.cluster.world import World
 from reconciler.decisions.ownership.owner import Terms, judge
-from reconciler.decisions.platform_rules import Handover, HandoverCase, handovers
+from reconciler.decisions.platform_handovers import Handover, HandoverCase, handovers
 from reconciler.plan.plan import OwnerState
 from reconciler.platforms.openshift.kinds import MACHINE_SET
 from reconciler.policy.documents import Mode, NodeGroup, Size, TargetSpec

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from reconciler.cluster.world import World
-from reconciler.decisions.ownership.handover import drop_warnings
+from reconciler.decisions.ownership.dropped_replicas import drop_warnings
 from reconciler.policy.manifests.declared_sizes import manifest_problems
 from reconciler.policy.manifests.dropped_sizes import dropped_sizes
 from reconciler.policy.tree import read_tree

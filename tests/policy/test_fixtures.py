@@ -10,7 +10,8 @@ from reconciler.policy.problems.findings import Findings
 from reconciler.policy.problems.problem_codes import CLUSTER_CODES, OBJECT_CODES, PROBLEM_CODES, TREE_CODES
 from reconciler.policy.reading.yaml_text import compose_documents, read_source
 from reconciler.policy.tree import read_tree
-from reconciler.rendering.printers.problem_lines import render_text, summary_line
+from reconciler.rendering.printers.problem_lines import render_text
+from reconciler.rendering.printers.tree_summary import summary_line
 from tests.policy.texts import NOW
 
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures" / "policy"

@@ -11,7 +11,7 @@ from reconciler.policy.tree import read_tree
 from reconciler.simulation.policy_tests.given import given_world
 from reconciler.simulation.policy_tests.judgement import judge, seen_at_rest
 from reconciler.simulation.scenarios.scenario import read_scenario
-from reconciler.simulation.scenarios.scenario_play import START_SECONDS, start_world
+from reconciler.simulation.scenarios.start_world import START_SECONDS, start_world
 from reconciler.simulation.settled import come_to_rest
 
 START = """\

@@ -12,7 +12,7 @@ from reconciler.simulation.policy_tests import given as giving
 from reconciler.simulation.policy_tests.coverage import rules
 from reconciler.simulation.policy_tests.given import given_world
 from reconciler.simulation.policy_tests.judgement import Seen, judge
-from reconciler.simulation.scenarios.scenario_play import START_SECONDS
+from reconciler.simulation.scenarios.start_world import START_SECONDS
 from tests.policy_tests.small import POLICY, one_test, policy, result, world
 
 FIVE = "given: {cluster: x, workloads: [{name: shop/web, replicas: 5, cpu: 3, memory: 1Gi}]}"

@@ -18,8 +18,8 @@ from reconciler.plan.plan import ActionKind, Plan, PodOutcome
 from reconciler.policy.documents import PolicySet
 from reconciler.policy.tree import read_tree
 from reconciler.scheduling.state import SchedulingState
-from reconciler.simulation.embedded.agenda import AT_ONCE, NO_DELAY
 from reconciler.simulation.embedded.cluster import SimulatedCluster
+from reconciler.simulation.embedded.durations import AT_ONCE, NO_DELAY
 from reconciler.simulation.embedded.pod_object import NodeObject
 from tests.properties.node_facts import NOW, ZONE_KEY, Facts, Group, Node, Pod, Stage, Workload, random_facts
 from tests.properties.node_manifests import policy_text, snapshot

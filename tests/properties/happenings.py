@@ -4,8 +4,8 @@ from random import Random
 
 import msgspec
 
-from reconciler.simulation.embedded.agenda import Happened
 from reconciler.simulation.embedded.cluster import SimulatedCluster
+from reconciler.simulation.embedded.journal import Happened
 
 
 def kill_some_node(cluster: SimulatedCluster, rng: Random) -> bool:

@@ -30,8 +30,9 @@ from reconciler.policy.documents import (
 )
 from reconciler.providers.contract import RemovalProgress
 from reconciler.providers.simulated import SimulatedPort
-from reconciler.simulation.embedded.agenda import AT_ONCE, NO_DELAY, Happened
 from reconciler.simulation.embedded.cluster import SimulatedCluster
+from reconciler.simulation.embedded.durations import AT_ONCE, NO_DELAY
+from reconciler.simulation.embedded.journal import Happened
 from reconciler.simulation.timers import next_timer_seconds
 from tests.properties.random_clusters import random_cluster
 

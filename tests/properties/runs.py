@@ -7,8 +7,8 @@ import msgspec
 from reconciler.decisions.decide import decide, settle
 from reconciler.decisions.memory import Memory, Outcome
 from reconciler.plan.plan import Plan
-from reconciler.simulation.embedded.agenda import AT_ONCE, NO_DELAY
 from reconciler.simulation.embedded.cluster import SimulatedCluster
+from reconciler.simulation.embedded.durations import AT_ONCE, NO_DELAY
 from reconciler.simulation.embedded.rules import RuleBook, Violation
 from reconciler.simulation.embedded.writes import SimulatedWrites
 from reconciler.simulation.execution import execute

@@ -18,7 +18,7 @@ import msgspec
 from reconciler.control.turn.turn_report import LoopReport
 from reconciler.policy.documents import Backoff, Consolidation, Expander, Limit, NodeGroup, PolicySet, ScaleUp, Tier, Toggle
 from reconciler.policy.values.label_selector import Selector
-from reconciler.simulation.embedded.agenda import MachineBehaviour, Shortage
+from reconciler.simulation.embedded.durations import MachineBehaviour, Shortage
 from tests.properties.random_clusters import RandomCluster
 from tests.properties.stories import Story, Told
 

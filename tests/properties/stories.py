@@ -12,9 +12,10 @@ from reconciler.plan.plan import Plan
 from reconciler.plan.summary import canonical_json
 from reconciler.policy.documents import Consolidation, PolicySet, Toggle
 from reconciler.providers.simulated import SimulatedPort
-from reconciler.simulation.embedded.agenda import Happened, MachineBehaviour
 from reconciler.simulation.embedded.cluster import SimulatedCluster
+from reconciler.simulation.embedded.durations import MachineBehaviour
 from reconciler.simulation.embedded.field_owner import Via
+from reconciler.simulation.embedded.journal import Happened
 from reconciler.simulation.embedded.rules import RuleBook
 from reconciler.simulation.embedded.workloads import Workload
 from tests.properties.random_clusters import RandomCluster, random_cluster

@@ -13,8 +13,9 @@ from reconciler.plan.plan import ActionKind
 from reconciler.policy.documents import Backoff, Budget, PolicySet, ScaleDown, ScaleUp, Tier
 from reconciler.policy.pace import Pace
 from reconciler.providers.simulated import SimulatedPort
-from reconciler.simulation.embedded.agenda import Happened, MachineBehaviour, Shortage
 from reconciler.simulation.embedded.cluster import SimulatedCluster
+from reconciler.simulation.embedded.durations import MachineBehaviour, Shortage
+from reconciler.simulation.embedded.journal import Happened
 from reconciler.simulation.embedded.rules import RuleBook
 from tests.builders import NOW, ClusterBuilder, node_group, policy
 from tests.properties.happenings import kill_some_node, scale_some_workload

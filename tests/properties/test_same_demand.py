@@ -8,8 +8,8 @@ from reconciler.decisions.decide import decide, settle
 from reconciler.decisions.memory import Memory, Purchase
 from reconciler.policy.documents import Budget, Expander, PolicySet, ScaleDown
 from reconciler.policy.pace import Pace
-from reconciler.simulation.embedded.agenda import AT_ONCE, NO_DELAY
 from reconciler.simulation.embedded.cluster import SimulatedCluster
+from reconciler.simulation.embedded.durations import AT_ONCE, NO_DELAY
 from reconciler.simulation.embedded.rules import RuleBook
 from reconciler.simulation.embedded.writes import SimulatedWrites
 from reconciler.simulation.execution import execute

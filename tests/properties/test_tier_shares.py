@@ -15,8 +15,8 @@ from reconciler.plan.plan import Action, ActionKind, NodeState, Plan, PodOutcome
 from reconciler.policy.documents import Backoff, Budget, Consolidation, PolicySet, ScaleDown, ScaleUp, Tier, Toggle
 from reconciler.policy.pace import Pace
 from reconciler.providers.simulated import SimulatedPort
-from reconciler.simulation.embedded.agenda import MachineBehaviour, Shortage
 from reconciler.simulation.embedded.cluster import SimulatedCluster
+from reconciler.simulation.embedded.durations import MachineBehaviour, Shortage
 from reconciler.simulation.embedded.rules import RuleBook
 from tests.builders import NOW, ClusterBuilder, node_group, policy
 from tests.properties.happenings import kill_some_node, scale_some_workload

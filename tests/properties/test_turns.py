@@ -12,7 +12,7 @@ from reconciler.decisions.groups.effective_groups import effective_groups
 from reconciler.decisions.memory import Memory
 from reconciler.decisions.situation.turns import turns_of
 from reconciler.simulation.scenarios.scenario import read_scenario
-from reconciler.simulation.scenarios.scenario_play import start_world
+from reconciler.simulation.scenarios.start_world import start_world
 
 HOURS, LAST_DEMAND_HOURS = 24, 6
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from reconciler.decisions.lints.cluster import setup_findings
+from reconciler.decisions.lints.setup import setup_findings
 from reconciler.decisions.view import View
 from reconciler.decisions.work import Work
 from reconciler.kube.leading.rival import RivalWatch

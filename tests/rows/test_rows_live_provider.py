@@ -9,7 +9,7 @@ from reconciler.cluster.snapshots.snapshot import read_snapshot
 from reconciler.cluster.target import TargetFacts
 from reconciler.cluster.values.resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS
 from reconciler.cluster.world import World
-from reconciler.decisions.groups.membership import discovered
+from reconciler.decisions.groups.discovered_groups import discovered
 from reconciler.kube.connection.api import ApiError
 from reconciler.plan.plan import Bound
 from reconciler.platforms.clusterapi.auto_discovery import discovery_of

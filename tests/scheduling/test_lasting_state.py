@@ -6,7 +6,8 @@ import pytest
 from reconciler.cluster.nodes.node import NodeShape, Taint
 from reconciler.cluster.pods.pod import AffinityTerm, SpreadConstraint
 from reconciler.cluster.world import World
-from reconciler.scheduling.state import LastingState, SchedulingState
+from reconciler.scheduling.lasting_state import LastingState
+from reconciler.scheduling.state import SchedulingState
 from tests.builders import ClusterBuilder, amounts, selector
 from tests.differential.ours import our_world
 from tests.differential.recorded import Recorded, recorded

@@ -9,9 +9,11 @@ from reconciler.cluster.devices.device_class import DeviceClass
 from reconciler.cluster.nodes.node import HOSTNAME_LABEL, NodeShape
 from reconciler.cluster.pods.pod import AffinityTerm, ClaimUse, HostPort, PodShape, SpreadConstraint
 from reconciler.cluster.values.selection import NodeSelectorTerm
-from reconciler.scheduling.new_nodes import NO_SPREAD, NOTHING_FILLED, Entries
+from reconciler.scheduling.filled_nodes import NOTHING_FILLED
+from reconciler.scheduling.lasting_state import LastingState
+from reconciler.scheduling.new_nodes import NO_SPREAD, Entries
 from reconciler.scheduling.relocation import Places
-from reconciler.scheduling.state import LastingState, SchedulingState
+from reconciler.scheduling.state import SchedulingState
 from reconciler.values.label_selector import Requirement
 from tests.builders import ClusterBuilder, amounts, selector
 

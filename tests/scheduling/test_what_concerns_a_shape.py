@@ -8,7 +8,8 @@ import pytest
 
 from reconciler.cluster.devices.device_class import DeviceClass
 from reconciler.cluster.pods.pod import AffinityTerm, ClaimUse, HostPort, SpreadConstraint, VolumeUse
-from reconciler.scheduling.new_nodes import NO_HOST, NO_SPREAD, Entries, HostSpread
+from reconciler.scheduling.filled_nodes import HostSpread
+from reconciler.scheduling.new_nodes import NO_HOST, NO_SPREAD, Entries
 from reconciler.scheduling.state import SchedulingState
 from tests.builders import ClusterBuilder, selector
 

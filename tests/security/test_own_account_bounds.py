@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from reconciler.cli.commands.bounds import command
 from reconciler.cluster.target import OwnerEvidence, TargetFacts
-from reconciler.cluster.targets.owner_evidence import HOLD_END, read_hold
+from reconciler.cluster.targets.hold_mark import HOLD_END, read_hold
 from reconciler.control.turn.turn_report import ActionResult, LoopReport, ResultState
 from reconciler.decisions.ownership.owner import Terms, judge
 from reconciler.kube.connection.token_review import may

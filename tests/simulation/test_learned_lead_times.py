@@ -10,8 +10,8 @@ from reconciler.control.turn.turn_report import LoopReport
 from reconciler.decisions.memory import LeadTime, LeadTimes, Memory
 from reconciler.policy.documents import PolicySet, ScaleDown, Tier
 from reconciler.providers.simulated import SimulatedPort
-from reconciler.simulation.embedded.agenda import MachineBehaviour, Shortage
 from reconciler.simulation.embedded.cluster import SimulatedCluster
+from reconciler.simulation.embedded.durations import MachineBehaviour, Shortage
 from reconciler.simulation.embedded.rules import RuleBook
 from reconciler.values.instant import parse_instant
 from tests.builders import NOW, ClusterBuilder, node_group, policy

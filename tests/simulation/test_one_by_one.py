@@ -3,7 +3,7 @@
 from reconciler.decisions.decide import decide
 from reconciler.decisions.memory import Memory
 from reconciler.policy.documents import ScaleDown
-from reconciler.simulation.execution import one_by_one
+from reconciler.simulation.one_by_one import one_by_one
 from reconciler.simulation.settled import settled
 from tests.builders import NOW, ClusterBuilder, node_group, policy
 

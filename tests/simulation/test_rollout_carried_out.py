@@ -14,9 +14,10 @@ from reconciler.decisions.view import View
 from reconciler.decisions.work import Work
 from reconciler.plan.rollout import Rollout
 from reconciler.policy.documents import Budget, PolicySet
-from reconciler.simulation.embedded.agenda import Durations, Happened
 from reconciler.simulation.embedded.cluster import SimulatedCluster
+from reconciler.simulation.embedded.durations import Durations
 from reconciler.simulation.embedded.field_owner import Via
+from reconciler.simulation.embedded.journal import Happened
 from tests.builders import NOW, ClusterBuilder, node_group, policy
 from tests.properties.random_clusters import random_cluster
 

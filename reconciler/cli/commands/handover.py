@@ -47,7 +47,7 @@ def command(
     from reconciler.cli.inputs.connections import connection_choice
     from reconciler.cli.inputs.plan_inputs import read_inputs
     from reconciler.cli.outputs.failure import EXIT_CHANGES, EXIT_OK, InputError
-    from reconciler.decisions.platform_rules import HandoverCase, handovers
+    from reconciler.decisions.platform_handovers import HandoverCase, handovers
     from reconciler.rendering.printers.text.handover import handover_text
 
     known = {one.provider: one for one in handovers()}

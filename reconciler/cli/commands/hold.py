@@ -113,7 +113,7 @@ def command(
 
 def _text(reason: str, until: str | None, now_seconds: int) -> str:
     from reconciler.cli.outputs.failure import InputError
-    from reconciler.cluster.targets.owner_evidence import hold_text
+    from reconciler.cluster.targets.hold_mark import hold_text
     from reconciler.values.instant import instant_text
 
     if any(ord(character) < 32 for character in reason):

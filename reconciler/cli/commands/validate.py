@@ -67,7 +67,7 @@ def command(
     from reconciler.policy.problems.problem import Severity
     from reconciler.policy.tree import read_tree
     from reconciler.policy.unread_targets import unread_targets
-    from reconciler.rendering.printers.problem_lines import summary_line
+    from reconciler.rendering.printers.tree_summary import summary_line
 
     if output != "github":
         WORKFLOW_COMMANDS.stop()

@@ -10,8 +10,10 @@ from typing import TypeVar
 from reconciler.cli.outputs.failure import InputError
 from reconciler.cli.outputs.telling import tell
 from reconciler.cluster.platform_reading import readings, target_kinds
-from reconciler.cluster.snapshots.snapshot import Digested, SnapshotError, read_snapshot
-from reconciler.cluster.snapshots.texts import BEGINNING_BYTES, looks_like_objects, most_unpacked
+from reconciler.cluster.snapshots.digest import Digested
+from reconciler.cluster.snapshots.snapshot import SnapshotError, read_snapshot
+from reconciler.cluster.snapshots.texts import BEGINNING_BYTES, looks_like_objects
+from reconciler.cluster.snapshots.unpacking_bound import most_unpacked
 from reconciler.cluster.values.unreadable import SeveralError
 from reconciler.cluster.world import World
 

@@ -8,7 +8,8 @@ import msgspec
 
 from reconciler.cli.inputs.cluster_files import capi_group, load_snapshot
 from reconciler.cli.outputs.failure import InputError
-from reconciler.cluster.snapshots.snapshot import Digested, SnapshotError, read_snapshot
+from reconciler.cluster.snapshots.digest import Digested
+from reconciler.cluster.snapshots.snapshot import SnapshotError, read_snapshot
 from reconciler.cluster.world import World
 
 

@@ -12,7 +12,8 @@ from reconciler.cli.inputs.connections import ConnectionChoice
 from reconciler.cli.inputs.decision_instant import decision_instant
 from reconciler.cli.inputs.plan_inputs import one_cluster
 from reconciler.cli.outputs.failure import InputError
-from reconciler.cluster.snapshots.snapshot import Digested, SnapshotError, read_snapshot
+from reconciler.cluster.snapshots.digest import Digested
+from reconciler.cluster.snapshots.snapshot import SnapshotError, read_snapshot
 from reconciler.cluster.values.unreadable import SeveralError
 from reconciler.cluster.world import World
 from reconciler.plan.preview import SnapshotSeen

@@ -10,7 +10,8 @@ import msgspec
 from reconciler.cli.inputs.cluster_files import SUFFIXES, capi_group
 from reconciler.cli.inputs.policy_test_files import FilesBelow
 from reconciler.cli.outputs.failure import InputError
-from reconciler.cluster.snapshots.snapshot import Digested, SnapshotError, read_snapshot
+from reconciler.cluster.snapshots.digest import Digested
+from reconciler.cluster.snapshots.snapshot import SnapshotError, read_snapshot
 from reconciler.cluster.world import World
 from reconciler.plan.policy_tests import LostBy, LostTest
 from reconciler.policy.documents import PolicySet

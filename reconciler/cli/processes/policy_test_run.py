@@ -35,12 +35,12 @@ from reconciler.rendering.documents.explanation.subjects import UnknownSubjectEr
 from reconciler.rendering.documents.preview.consequences.all import consequences
 from reconciler.rendering.documents.preview.consequences.consequence import Code
 from reconciler.rendering.printers.text.explanation.answer import explained_lines
-from reconciler.simulation.embedded.agenda import Happened
+from reconciler.simulation.embedded.journal import Happened
 from reconciler.simulation.policy_tests.coverage import Decided, untouched_rules
 from reconciler.simulation.policy_tests.given import given_world
 from reconciler.simulation.policy_tests.judgement import Seen, asks_consequences, asks_steady_state, judge, seen_at_rest, seen_now
 from reconciler.simulation.scenarios.scenario import most_objects, read_scenario
-from reconciler.simulation.scenarios.scenario_play import start_world
+from reconciler.simulation.scenarios.start_world import start_world
 from reconciler.simulation.settled import come_to_rest
 from reconciler.values.cluster_identity import ClusterIdentity
 from reconciler.values.instant import parse_instant

@@ -38,7 +38,7 @@ def tellings(task: PreviewTask) -> Iterator[Telling]:
     from reconciler.cli.processes.preview_made import chosen, made_preview
     from reconciler.decisions.decide import DEFAULT_WORK_BUDGET
     from reconciler.gitops.pull_requests.comment import STAMP_ROOM
-    from reconciler.rendering.printers.markdown.document import GITHUB_LIMIT
+    from reconciler.rendering.printers.markdown.host_length import GITHUB_LIMIT
 
     now = task.world.captured_seconds
     base = committed_side(task.before, task.branches[0], now, None)

@@ -64,7 +64,7 @@ def made_preview(
     import msgspec
 
     from reconciler.cli.inputs.cluster_files import capi_group
-    from reconciler.decisions.ownership.handover import drop_warnings
+    from reconciler.decisions.ownership.dropped_replicas import drop_warnings
     from reconciler.gitops.preview import alone, compare
     from reconciler.policy.changes.hunks import hunks_of
     from reconciler.policy.manifests.dropped_sizes import dropped_sizes

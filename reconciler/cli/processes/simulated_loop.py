@@ -153,7 +153,7 @@ def _prepare(
 
 def _world(text: "ScenarioText", folder: Path, cluster_path: Path | None) -> "World":
     from reconciler.cli.inputs.cluster_files import load_world
-    from reconciler.simulation.scenarios.scenario_play import start_world
+    from reconciler.simulation.scenarios.start_world import start_world
 
     start = text.scenario.spec.start
     if cluster_path is not None:

@@ -7,7 +7,7 @@ import msgspec
 from reconciler.cluster.devices.device_class import expressions
 from reconciler.cluster.devices.resource_slice import Amounts, exact_milli
 from reconciler.cluster.values.selection import NodeSelectorTerm, node_terms
-from reconciler.cluster.wire import devices as wire
+from reconciler.cluster.wire import device_claims
 from reconciler.cluster.wire.meta import ObjectMeta
 
 EXACT_COUNT, ALL = "ExactCount", "All"
@@ -108,15 +108,15 @@ class ClaimTemplate(msgspec.Struct, frozen=True, order=True, kw_only=True):
     constraints: tuple[Constraint, ...] = ()
 
 
-def claim_template(item: wire.ResourceClaimTemplate) -> ClaimTemplate:
+def claim_template(item: device_claims.ResourceClaimTemplate) -> ClaimTemplate:
     """One template. Raises `UnreadableError`."""
     requests, constraints = _asked(item.spec.spec)
     return ClaimTemplate(namespace=item.metadata.namespace, name=item.metadata.name, requests=requests, constraints=constraints)
 
 
-def resource_claim(item: wire.ResourceClaim) -> ResourceClaim:
+def resource_claim(item: device_claims.ResourceClaim) -> ResourceClaim:
     """One claim. Raises `UnreadableError`."""
-    meta, status = item.metadata, item.status or wire.ResourceClaimStatus()
+    meta, status = item.metadata, item.status or device_claims.ResourceClaimStatus()
     owner = next((one for one in meta.owner_references or () if one.controller), None)
     requests, constraints = _asked(item.spec)
     return ResourceClaim(
@@ -138,19 +138,19 @@ def _of_extended_resources(meta: ObjectMeta) -> bool:
     return (meta.annotations or {}).get(_OF_EXTENDED_RESOURCES) == "true"
 
 
-def _asked(spec: wire.ResourceClaimSpec) -> tuple[tuple[DeviceRequest, ...], tuple[Constraint, ...]]:
+def _asked(spec: device_claims.ResourceClaimSpec) -> tuple[tuple[DeviceRequest, ...], tuple[Constraint, ...]]:
     devices = spec.devices
     return tuple(map(_request, devices.requests or ())), tuple(map(_constraint, devices.constraints or ()))
 
 
-def _request(item: wire.DeviceRequest) -> DeviceRequest:
+def _request(item: device_claims.DeviceRequest) -> DeviceRequest:
     if item.exactly is not None:
         return DeviceRequest(name=item.name, alternatives=(_alternative(item.name, item.exactly),))
     several = tuple(_alternative(one.name, one) for one in item.first_available or ())
     return DeviceRequest(name=item.name, first_available=bool(several), alternatives=several)
 
 
-def _alternative(name: str, item: wire.DeviceSubRequest) -> Alternative:
+def _alternative(name: str, item: device_claims.DeviceSubRequest) -> Alternative:
     amounts: list[tuple[str, int]] = []
     unmodelled = ""
     for key, text in sorted(((item.capacity.requests if item.capacity else None) or {}).items()):
@@ -173,14 +173,14 @@ def _alternative(name: str, item: wire.DeviceSubRequest) -> Alternative:
     )
 
 
-def _constraint(item: wire.Constraint) -> Constraint:
+def _constraint(item: device_claims.Constraint) -> Constraint:
     requests = tuple(item.requests or ())
     if item.match_attribute is not None:
         return Constraint(attribute=item.match_attribute, requests=requests)
     return Constraint(attribute=item.distinct_attribute or "", distinct=item.distinct_attribute is not None, requests=requests)
 
 
-def _allocation(item: wire.Allocation, said: Sequence[wire.DeviceStatus]) -> Allocation:
+def _allocation(item: device_claims.Allocation, said: Sequence[device_claims.DeviceStatus]) -> Allocation:
     devices: list[Allocated] = []
     unmodelled = ""
     results = item.devices.results or ()
@@ -206,12 +206,12 @@ def _allocation(item: wire.Allocation, said: Sequence[wire.DeviceStatus]) -> All
     )
 
 
-def _binding(results: Sequence[wire.Result], said: Sequence[wire.DeviceStatus]) -> tuple[bool, bool]:
+def _binding(results: Sequence[device_claims.Result], said: Sequence[device_claims.DeviceStatus]) -> tuple[bool, bool]:
     """Do the devices wait for their binding conditions, and did one fail? The first that is not ready decides.
 
     Source: `isClaimReadyForBinding` of the DynamicResources plugin.
     """
-    status: dict[tuple[str, str, str], wire.DeviceStatus] = {}
+    status: dict[tuple[str, str, str], device_claims.DeviceStatus] = {}
     for item in said:
         status.setdefault((item.driver, item.pool, item.device), item)
     for one in results:

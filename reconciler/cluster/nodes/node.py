@@ -1,13 +1,9 @@
 """Nodes: what scheduling needs of them (the shape, shared by equal nodes) and what is true of one node alone."""
 
-from collections.abc import Iterable
-
 import msgspec
 
 from reconciler.cluster.devices.resource_slice import ResourceSlice
-from reconciler.cluster.values.object_parts import RawPart
 from reconciler.cluster.values.resources import Resources
-from reconciler.cluster.wire import pod as wire
 
 HOSTNAME_LABEL = "kubernetes.io/hostname"
 ZONE_LABEL = "topology.kubernetes.io/zone"
@@ -94,33 +90,3 @@ class Node(msgspec.Struct, frozen=True, kw_only=True):
     attachable_limits: tuple[tuple[str, int], ...] = ()
     empty_resources: tuple[str, ...] = ()
     unread: str = ""
-
-
-# Kubelet features that a pod can need (KEP-5328): which ones, and which pods need them.
-#
-# Source: `k8s.io/component-helpers/nodedeclaredfeatures` 1.36, the two features of its registry that are inferred for
-# scheduling; the others concern updates of running pods only.
-
-RESTART_ALL_CONTAINERS = "RestartAllContainersOnContainerExits"
-USER_NAMESPACES_HOST_NETWORK = "UserNamespacesHostNetworkSupport"
-FEATURES = frozenset({RESTART_ALL_CONTAINERS, USER_NAMESPACES_HOST_NETWORK})
-_RESTART_ALL_ACTION = "RestartAllContainers"
-
-_rules = RawPart(list[wire.RestartRule], "spec.containers[].restartPolicyRules")
-
-
-def declared(features: Iterable[str]) -> tuple[str, ...]:
-    """Those of a node's declared features that matter here, sorted."""
-    return tuple(sorted(FEATURES.intersection(features)))
-
-
-def required(spec: wire.PodSpec) -> tuple[str, ...]:
-    """The features that a pod needs of its node, sorted: a rule that restarts all containers, or a user namespace on the
-    host's network. Raises `UnreadableError`."""
-    needed: list[str] = []
-    containers = (*spec.containers, *(spec.init_containers or ()))
-    if any(rule.action == _RESTART_ALL_ACTION for item in containers for rule in _rules.read(item.restart_policy_rules) or ()):
-        needed.append(RESTART_ALL_CONTAINERS)
-    if spec.host_network and spec.host_users is False:
-        needed.append(USER_NAMESPACES_HOST_NETWORK)
-    return tuple(needed)

@@ -2,7 +2,8 @@
 
 import msgspec
 
-from reconciler.cluster.nodes.node import HOSTNAME_LABEL, Node, NodeShape, Taint, declared
+from reconciler.cluster.nodes.declared_features import declared
+from reconciler.cluster.nodes.node import HOSTNAME_LABEL, Node, NodeShape, Taint
 from reconciler.cluster.values import quantity
 from reconciler.cluster.values.instant import unix_seconds_or_zero
 from reconciler.cluster.values.kubernetes_version import KubernetesVersion, kubernetes_version

@@ -1,146 +1,28 @@
 """From a pod as the API gives it to its shape: everything that scheduling looks at, in one canonical form."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 import msgspec
-from msgspec import Raw
 
-from reconciler.cluster.nodes.node import HOSTNAME_LABEL, required
+from reconciler.cluster.nodes.declared_features import required
+from reconciler.cluster.nodes.node import HOSTNAME_LABEL
 from reconciler.cluster.pods.pod import (
     AffinityTerm,
     ClaimUse,
     HostPort,
-    Owner,
     PodShape,
-    PodTraits,
     SpreadConstraint,
     SpreadFrom,
     Toleration,
     VolumeUse,
 )
-from reconciler.cluster.values import quantity
+from reconciler.cluster.pods.pod_requests import pod_requests
 from reconciler.cluster.values.object_parts import RawPart
-from reconciler.cluster.values.resources import CPU, MEMORY, PODS
 from reconciler.cluster.values.selection import NodeSelectorTerm, label_pairs, label_selector, node_terms
-from reconciler.cluster.wire import meta, pod
 from reconciler.cluster.wire import pod as wire
-from reconciler.cluster.wire.meta import EMPTY, api_group
+from reconciler.cluster.wire.meta import EMPTY
 from reconciler.cluster.wire.volume import in_tree_disks
 from reconciler.values.label_selector import Requirement
-
-# What a pod asks for, counted as kube-scheduler 1.36 counts it (KEP-753 sidecars, KEP-2837 pod level, KEP-1287 resize).
-#
-# Amounts are summed exactly, in billionths, and rounded up once at the end.
-
-Nanos = dict[str, int]
-
-_SIDECAR = "Always"
-_HUGE_PAGES = "hugepages-"
-_amounts = RawPart(wire.Amounts, "resources")
-
-
-def pod_requests(spec: wire.PodSpec, status: wire.PodStatus | None) -> quantity.Vector:
-    """The requests of a pod, with `pods` 1.
-
-    `status` is None for pods that are on no node: only there can a resize be under way. Raises `UnreadableError`.
-    """
-    actual = _statuses(status)
-    infeasible = status is not None and _resize_infeasible(status)
-    total: Nanos = {}
-    for index, container in enumerate(spec.containers):
-        _add(total, _container(container, f"spec.containers[{index}]", actual.get(container.name), infeasible=infeasible))
-    sidecars: Nanos = {}
-    peak: Nanos = {}
-    for index, container in enumerate(spec.init_containers or ()):
-        path = f"spec.initContainers[{index}]"
-        if container.restart_policy == _SIDECAR:
-            amounts = _container(container, path, actual.get(container.name), infeasible=infeasible)
-            _add(total, amounts)
-            _add(sidecars, amounts)
-            _raise(peak, sidecars)
-        else:
-            step = dict(sidecars)
-            _add(step, _container(container, path, None, infeasible=infeasible))
-            _raise(peak, step)
-    _raise(total, peak)
-    _apply_pod_level(total, spec, status, infeasible=infeasible)
-    _add(total, _nanos(spec.overhead, "spec.overhead"))
-    total[PODS] = quantity.NANO
-    return quantity.vector(total)
-
-
-def _container(
-    container: wire.Container, path: str, actual: wire.ContainerStatus | None, *, infeasible: bool
-) -> Mapping[str, int]:
-    wanted = _wanted(container.resources, f"{path}.resources")
-    if actual is None or actual.resources is None:
-        return wanted
-    set_now = _nanos(actual.resources.requests, f"status of {path}: resources.requests")
-    allocated = _nanos(actual.allocated_resources, f"status of {path}: allocatedResources")
-    return _while_resizing(wanted, set_now, allocated, infeasible=infeasible)
-
-
-def _while_resizing(wanted: Nanos, set_now: Nanos, allocated: Nanos, *, infeasible: bool) -> Nanos:
-    # A resize that can never happen asks for nothing; until one is done the node must hold the larger of both.
-    effective = dict(set_now)
-    _raise(effective, allocated)
-    if not infeasible:
-        _raise(effective, wanted)
-    return effective
-
-
-def _apply_pod_level(total: Nanos, spec: wire.PodSpec, status: wire.PodStatus | None, *, infeasible: bool) -> None:
-    if spec.resources is None:
-        return
-    wanted = _nanos(spec.resources.requests, "spec.resources.requests")
-    supported = [name for name in wanted if name in (CPU, MEMORY) or name.startswith(_HUGE_PAGES)]
-    effective = wanted
-    if supported and status is not None and status.resources is not None:
-        set_now = _nanos(status.resources.requests, "status.resources.requests")
-        allocated = _nanos(status.allocated_resources, "status.allocatedResources")
-        effective = _while_resizing(wanted, set_now, allocated, infeasible=infeasible)
-    for name in supported:
-        total[name] = effective.get(name, 0)
-
-
-def _wanted(resources: wire.ContainerResources | None, path: str) -> Nanos:
-    """Requests of a container; a resource with only a limit requests the limit, as the API server defaults pods."""
-    if resources is None:
-        return {}
-    wanted = _nanos(resources.requests, f"{path}.requests")
-    for name, amount in _nanos(resources.limits, f"{path}.limits").items():
-        wanted.setdefault(name, amount)
-    return wanted
-
-
-def _statuses(status: wire.PodStatus | None) -> dict[str, wire.ContainerStatus]:
-    if status is None:
-        return {}
-    return {item.name: item for item in (*(status.container_statuses or ()), *(status.init_container_statuses or ()))}
-
-
-def _resize_infeasible(status: wire.PodStatus) -> bool:
-    pending = next((item for item in status.conditions or () if item.type == "PodResizePending"), None)
-    return pending is not None and pending.reason == "Infeasible"
-
-
-def _nanos(part: Raw, path: str) -> Nanos:
-    try:
-        return quantity.nanos(_amounts.read(part, path))
-    except quantity.QuantityError as error:
-        raise error.at(path) from None
-
-
-def _add(total: Nanos, amounts: Mapping[str, int]) -> None:
-    for name, amount in amounts.items():
-        total[name] = total.get(name, 0) + amount
-
-
-def _raise(total: Nanos, amounts: Mapping[str, int]) -> None:
-    for name, amount in amounts.items():
-        if amount > total.get(name, 0):
-            total[name] = amount
-
 
 _Labels = dict[str, str]
 _DAEMON_TOLERATIONS = (
@@ -328,58 +210,3 @@ def _names_host(selector: tuple[tuple[str, str], ...], terms: tuple[NodeSelector
     if any(key == HOSTNAME_LABEL for key, _ in selector):
         return True
     return any(term.fields or any(item.key == HOSTNAME_LABEL for item in term.expressions) for term in terms or ())
-
-
-# From a pod as the API gives it to its traits: what a drain must know.
-
-_owners = RawPart(list[meta.OwnerReference], "metadata.ownerReferences")
-
-
-def traits(metadata: pod.PodMeta, spec: pod.PodSpec, local_volumes: tuple[str, ...]) -> PodTraits:
-    """The traits of one pod. Raises `UnreadableError`."""
-    controller = controlling_owner(_owners.read(metadata.owner_references))
-    marks = metadata.annotations or pod.PodAnnotations()
-    by_daemonset = controller is not None and controller.kind == "DaemonSet" and controller.api_group == "apps"
-    grace = spec.termination_grace_period_seconds
-    return PodTraits(
-        namespace=metadata.namespace,
-        controller=controller,
-        safe_to_evict=marks.safe_to_evict,
-        safe_local_volumes=tuple(sorted({name.strip() for name in (marks.safe_local_volumes or "").split(",")} - {""})),
-        local_volumes=local_volumes,
-        mirror=marks.mirror is not None,
-        daemonset=by_daemonset or marks.daemonset_pod == "true",
-        restart_policy=spec.restart_policy or "Always",
-        grace_seconds=30 if grace is None else grace,
-        annotations=_read_by_decisions(marks),
-    )
-
-
-def local_volume_names(volumes: list[pod.Volume]) -> tuple[str, ...]:
-    """Volumes whose content would be lost: hostPath, and emptyDir unless its medium is Memory. Sorted."""
-    return tuple(
-        sorted(
-            volume.name
-            for volume in volumes
-            if volume.host_path is not None or (volume.empty_dir is not None and volume.empty_dir.medium != "Memory")
-        )
-    )
-
-
-def controlling_owner(references: list[meta.OwnerReference] | None) -> Owner | None:
-    """The reference with `controller: true`, or None."""
-    for reference in references or ():
-        if reference.controller:
-            return Owner(api_group(reference.api_version), reference.kind, reference.name, reference.uid)
-    return None
-
-
-def _read_by_decisions(marks: pod.PodAnnotations) -> tuple[tuple[str, str], ...]:
-    annotations = (
-        (pod.CONSUMES, marks.consumes or marks.consumes_before),
-        ("cluster-autoscaler.kubernetes.io/enable-ds-eviction", marks.enable_ds_eviction),
-        ("cluster-autoscaler.kubernetes.io/pod-scale-up-delay", marks.pod_scale_up_delay),
-        (pod.KARPENTER_DO_NOT_DISRUPT, marks.karpenter_do_not_disrupt),
-        (pod.DO_NOT_DISRUPT, marks.do_not_disrupt),
-    )
-    return tuple((key, value) for key, value in annotations if value is not None)

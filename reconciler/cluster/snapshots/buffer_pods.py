@@ -7,7 +7,8 @@ from msgspec import Raw
 
 from reconciler.cluster.pods.pod import PodShape
 from reconciler.cluster.pods.pod_shaping import ShapeDraft, draft_shape
-from reconciler.cluster.values.object_parts import DECODING_ERRORS, Kept, Key, RawPart, finding
+from reconciler.cluster.values.kept_objects import Kept, Key
+from reconciler.cluster.values.object_parts import DECODING_ERRORS, RawPart, finding
 from reconciler.cluster.values.resources import PODS
 from reconciler.cluster.values.unreadable import UnreadableError
 from reconciler.cluster.wire.meta import EMPTY

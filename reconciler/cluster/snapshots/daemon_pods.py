@@ -7,7 +7,7 @@ import msgspec
 
 from reconciler.cluster.pods.pod import PodShape
 from reconciler.cluster.snapshots.pod_rows import PodsRead
-from reconciler.cluster.values.object_parts import Key
+from reconciler.cluster.values.kept_objects import Key
 from reconciler.cluster.values.resources import Resources
 from reconciler.cluster.world import DaemonPods
 

@@ -2,67 +2,20 @@
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
 import msgspec
 from msgspec import Raw
 
-from reconciler.cluster.platform_reading import envelopes, readings
-from reconciler.cluster.snapshots import texts
+from reconciler.cluster.platform_reading import envelopes
+from reconciler.cluster.snapshots import texts, yaml_texts
+from reconciler.cluster.snapshots.unlabelled_items import is_object, kind_of
 from reconciler.cluster.values.object_parts import DECODING_ERRORS, finding
 from reconciler.cluster.values.unreadable import ForeignError, SnapshotError, UnreadableError
 from reconciler.cluster.wire.meta import api_group
 from reconciler.values.decoding import decode, decoder
-
-# Items without a kind and without the key that a cloud puts above them, as `--query` leaves them: known by their own keys.
-
-_LEAST_KEYS = 3
-_LOOKED_AT = 20
-
-
-def kind_of(items: Sequence[Raw]) -> str | None:
-    """The one kind of a cloud whose fields the items have most of; None where none fits, or two fit alike."""
-    keys: set[str] = set()
-    for item in items[:_LOOKED_AT]:
-        try:
-            keys |= decode(item, dict[str, Raw]).keys()
-        except DECODING_ERRORS:
-            return None
-    fits = sorted(((len(keys & fields), kind) for kind, fields, needed in _fields() if needed <= keys), reverse=True)
-    if not fits or fits[0][0] < _LEAST_KEYS or (len(fits) > 1 and fits[1][0] == fits[0][0]):
-        return None
-    return fits[0][1]
-
-
-def is_object(item: Raw) -> bool:
-    """Whether it has `metadata`, as all objects of Kubernetes do."""
-    try:
-        return "metadata" in decode(item, dict[str, Raw])
-    except DECODING_ERRORS:
-        return False
-
-
-@cache
-def _fields() -> tuple[tuple[str, frozenset[str], frozenset[str]], ...]:
-    """Kind, keys that are read of an item, and those among them that every item has."""
-    return tuple(
-        (kind.kind, frozenset(field.encode_name for field in fields), frozenset(map(_needed, filter(_is_needed, fields))))
-        for reading in readings()
-        for kind in reading.kinds
-        if kind.envelope is not None
-        for fields in (msgspec.structs.fields(kind.type),)
-    )
-
-
-def _needed(field: Any) -> str:  # noqa: ANN401 - msgspec's own description of a field
-    return str(field.encode_name)
-
-
-def _is_needed(field: Any) -> bool:  # noqa: ANN401 - likewise
-    return bool(field.required)
-
 
 _UTF8_BOM, _UTF16_BOMS = b"\xef\xbb\xbf", (b"\xff\xfe", b"\xfe\xff")
 _BYTE = re.compile(r"\(byte (\d+)\)")
@@ -169,7 +122,7 @@ def parts(file: str, body: bytes) -> Iterator[tuple[str, bytes]]:
         if start == len(text):
             raise SnapshotError(file, "", "only messages of kubectl and no objects: the capture failed")
         if _is_yaml(file, text, start):
-            parts_of_text = texts.json_parts(text[start:] if text[:1] not in _SPACE else text)
+            parts_of_text = yaml_texts.json_parts(text[start:] if text[:1] not in _SPACE else text)
             yield from (
                 (f"document {number}" if len(parts_of_text) > 1 else "", part) for number, part in enumerate(parts_of_text, 1)
             )
@@ -178,7 +131,7 @@ def parts(file: str, body: bytes) -> Iterator[tuple[str, bytes]]:
                 yield f"document {number}", part
         else:
             yield "", text
-    except texts.YamlError as error:
+    except yaml_texts.YamlError as error:
         raise SnapshotError(file, error.item, error.message) from None
     except UnreadableError as error:
         raise SnapshotError(file, "", str(error)) from None

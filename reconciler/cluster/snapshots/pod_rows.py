@@ -11,10 +11,11 @@ from typing import Generic, TypeVar
 import msgspec
 
 from reconciler.cluster.pods.pod import PodPhase, PodShape, PodTraits
-from reconciler.cluster.pods.pod_shaping import ShapeDraft, draft_shape, local_volume_names, traits
+from reconciler.cluster.pods.pod_shaping import ShapeDraft, draft_shape
 from reconciler.cluster.pods.pod_table import PodTable, phase_code, pod_flags
+from reconciler.cluster.pods.traits_reading import local_volume_names, traits
 from reconciler.cluster.values.instant import unix_seconds, unix_seconds_or_zero
-from reconciler.cluster.values.object_parts import ContradictionError
+from reconciler.cluster.values.kept_objects import ContradictionError
 from reconciler.cluster.values.unreadable import UnreadableError
 from reconciler.cluster.wire import pod as wire
 from reconciler.cluster.world import WorldProblem

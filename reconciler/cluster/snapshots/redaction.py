@@ -23,16 +23,18 @@ from reconciler.cluster.platform_reading import node_labels, readings
 from reconciler.cluster.snapshots.document import Document
 from reconciler.cluster.snapshots.intake import Intake
 from reconciler.cluster.targets import capacity
-from reconciler.cluster.targets.owner_evidence import HOLD, LAST_APPLIED, tells_who_keeps, without_reason, without_words_of_others
-from reconciler.cluster.targets.size_annotations import MAX_SIZE, MIN_SIZE, OPTIONS
+from reconciler.cluster.targets.hold_mark import without_reason
+from reconciler.cluster.targets.owner_evidence import HOLD, LAST_APPLIED, tells_who_keeps, without_words_of_others
+from reconciler.cluster.targets.size_annotations import MAX_SIZE, MIN_SIZE
+from reconciler.cluster.targets.target_options import OPTIONS
 from reconciler.cluster.values.object_parts import DECODING_ERRORS
-from reconciler.cluster.wire import admission, meta, pod, workload
+from reconciler.cluster.wire import admission, meta, pod, replicas_fields, workload
 from reconciler.cluster.wire import capacity_buffer as buffer_wire
 from reconciler.cluster.wire import capacity_quota as quota_wire
 from reconciler.cluster.wire import pod_group as group_wire
 from reconciler.cluster.wire import provisioning_request as request_wire
-from reconciler.cluster.wire.meta import LastApplied
 from reconciler.cluster.wire.pod import PodAnnotations
+from reconciler.cluster.wire.replicas_fields import LastApplied
 from reconciler.cluster.workloads import autoscaler
 from reconciler.cluster.workloads.autoscaler import runs_autoscaler
 from reconciler.cluster.workloads.capacity_buffer import capacity_buffer
@@ -299,8 +301,8 @@ NEVER_SHARED = frozenset({"ResourceClaim", "ResourceClaimTemplate", "ResourceSli
 """Kinds that are left out. What selects devices is a program over their attributes, and a pseudonym would break it. Without these
 kinds, pods with resource claims stay `NotModelled`."""
 _PARTS: dict[tuple[type, str], Any] = {
-    (meta.ManagedField, "fieldsV1"): meta.FieldSet,
-    (meta.ReplicasField, "f:replicas"): pod.Present,
+    (meta.ManagedField, "fieldsV1"): replicas_fields.FieldSet,
+    (replicas_fields.ReplicasField, "f:replicas"): pod.Present,
     (buffer_wire.AnsweringManager, "fieldsV1"): buffer_wire.StatusFieldSet,
     (buffer_wire.StatusFields, "f:conditions"): pod.Present,
     (buffer_wire.StatusFields, "f:replicas"): pod.Present,

@@ -7,7 +7,7 @@ import msgspec
 from reconciler.cluster.pods.pod import PodShape
 from reconciler.cluster.pods.pod_shaping import ShapeDraft
 from reconciler.cluster.snapshots.buffer_pods import POD_TEMPLATE, Admission, StatedTemplate, stated_pods
-from reconciler.cluster.values.object_parts import Kept
+from reconciler.cluster.values.kept_objects import Kept
 from reconciler.cluster.values.unreadable import UnreadableError
 from reconciler.cluster.workloads.pod_quota import ResourceQuota, counts_pods
 from reconciler.cluster.workloads.provisioning_request import ProvisioningRequest

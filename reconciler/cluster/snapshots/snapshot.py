@@ -1,43 +1,13 @@
 """Snapshot documents to a World: the pure half of reading a captured cluster."""
 
-import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
+from reconciler.cluster.snapshots.assembly import assemble
 from reconciler.cluster.snapshots.document import parts, split
-from reconciler.cluster.snapshots.intake import Intake, assemble
+from reconciler.cluster.snapshots.intake import Intake
 from reconciler.cluster.snapshots.manifest import FILE_NAMES, Manifest, merged, read_manifest
 from reconciler.cluster.values.unreadable import ForeignError, SeveralError, SnapshotError
 from reconciler.cluster.world import World
-
-# What a snapshot is, in one line: a digest over the names and contents of its documents.
-
-
-class Digested(Mapping[str, bytes]):
-    """The documents of a snapshot; each is digested when it is read, so that nothing has to be read twice."""
-
-    def __init__(self, files: Mapping[str, bytes]) -> None:
-        self._files = files
-        self._digests: dict[str, str] = {}
-
-    def __getitem__(self, name: str) -> bytes:
-        content = self._files[name]
-        self._digests[name] = hashlib.sha256(content).hexdigest()
-        return content
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._files)
-
-    def __len__(self) -> int:
-        return len(self._files)
-
-    def digest(self) -> str:
-        """`sha256:…`, the same however the documents are packed or stored; those that nobody read yet are read."""
-        for name in self._files:
-            if name not in self._digests:
-                self[name]
-        listing = "".join(f"{self._digests[name]}  {name!r}\n" for name in sorted(self._files))
-        return f"sha256:{hashlib.sha256(listing.encode('utf-8', 'surrogateescape')).hexdigest()}"
-
 
 __all__ = ["SnapshotError", "read_snapshot"]
 

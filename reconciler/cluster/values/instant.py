@@ -1,6 +1,7 @@
 """Instants of objects: what a text means, or what makes its object unreadable."""
 
-from reconciler.cluster.values.unreadable import UnreadableError, quoted
+from reconciler.cluster.values.quoted import quoted
+from reconciler.cluster.values.unreadable import UnreadableError
 from reconciler.values.instant import InstantError, InstantFault, parse_instant
 
 _WORDS = {InstantFault.DAY: "the day does not exist", InstantFault.TIME: "the time of day does not exist"}

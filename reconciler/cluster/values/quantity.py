@@ -9,8 +9,9 @@ from functools import lru_cache
 
 import msgspec
 
+from reconciler.cluster.values.quoted import quoted
 from reconciler.cluster.values.resources import CPU, Resources
-from reconciler.cluster.values.unreadable import UnreadableError, quoted
+from reconciler.cluster.values.unreadable import UnreadableError
 from reconciler.values.quantity import INT64_MAX, QuantityFormError, parse_quantity
 
 NANO = 10**9

@@ -8,8 +8,6 @@ from reconciler.cluster.values.unreadable import UnreadableError
 from reconciler.cluster.wire import meta, pod
 from reconciler.values.label_selector import LABEL_OPERATORS, LabelSelector, Requirement
 
-# Selectors of nodes as Kubernetes evaluates them.
-
 
 class NodeSelectorTerm(msgspec.Struct, frozen=True, order=True):
     """One node selector term: all of `expressions` (labels) and `fields` (metadata.name) must hold; an empty one matches

@@ -41,13 +41,3 @@ class SeveralError(SnapshotError):
 
     def __str__(self) -> str:
         return f"{super().__str__()} (and {len(self.all) - 1} more)"
-
-
-# A text of an object inside a message.
-
-_LONGEST = 64
-
-
-def quoted(text: str) -> str:
-    """In quotation marks; of a longer text its first 64 characters."""
-    return f'"{text}"' if len(text) <= _LONGEST else f'"{text[:_LONGEST]}…"'

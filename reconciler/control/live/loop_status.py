@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import msgspec
 
 from reconciler.cluster.target import TargetFacts
-from reconciler.cluster.targets.owner_evidence import read_hold
+from reconciler.cluster.targets.hold_mark import read_hold
 from reconciler.control.live.live_memory_store import LiveMemoryStore
 from reconciler.control.live.other_policies import OtherPolicies
 from reconciler.control.live.plan_record import PlanRecord, plan_in
@@ -32,7 +32,7 @@ from reconciler.rendering.documents.status import (
     PolicyStatus,
     StatusDocument,
 )
-from reconciler.rendering.words.wording import next_block, next_step
+from reconciler.rendering.words.next_step import next_block, next_step
 from reconciler.values.decoding import decode
 from reconciler.values.instant import InstantError, instant_text, parse_instant
 

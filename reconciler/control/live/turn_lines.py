@@ -13,7 +13,7 @@ from reconciler.plan.one_write import DEFERRED
 from reconciler.plan.plan import ActionKind
 from reconciler.providers.contract import RemovalProgress, RemovalState, WriteCode
 from reconciler.rendering.words.failed_writes import aftermath
-from reconciler.rendering.words.wording import one_sentence
+from reconciler.rendering.words.one_sentence import one_sentence
 from reconciler.values.plural import count_text
 from reconciler.values.two_sentences import two_sentences
 

@@ -7,8 +7,8 @@ from reconciler.control.turn.memory_store import InMemoryStore
 from reconciler.plan.plan import Plan
 from reconciler.policy.documents import PolicySet
 from reconciler.providers.simulated import SimulatedPort
-from reconciler.simulation.embedded.agenda import Event, Happened
 from reconciler.simulation.embedded.cluster import SimulatedCluster
+from reconciler.simulation.embedded.journal import Event, Happened
 from reconciler.values.duration import duration_text
 
 LONGEST_SECONDS = 3600

@@ -12,7 +12,7 @@ from reconciler.control.turn.memory_store import MemoryStore, StoreUnavailableEr
 from reconciler.control.turn.revalidation import Moved, Stands, revalidate
 from reconciler.control.turn.turn_report import ActionResult, Decided, LoopReport, ResultState
 from reconciler.decisions.decide import DEFAULT_WORK_BUDGET, decide, settle
-from reconciler.decisions.demand.pending import arriving
+from reconciler.decisions.demand.arriving import arriving
 from reconciler.decisions.groups.effective_groups import effective_groups
 from reconciler.decisions.memory import Memory, Outcome
 from reconciler.decisions.ownership.second_writer import without_last_writes

@@ -6,7 +6,7 @@ import msgspec
 
 from reconciler.cluster.world import World
 from reconciler.decisions.memory import Memory
-from reconciler.decisions.situation.backoff import retry_seconds
+from reconciler.decisions.situation.denied_writes import retry_seconds
 from reconciler.plan.plan import Action, Plan
 from reconciler.policy.documents import PolicySet
 from reconciler.providers.contract import (

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from itertools import compress
 
-from reconciler.decisions.demand.purchase import LINGER_SECONDS
+from reconciler.decisions.demand.pod_counts import LINGER_SECONDS
 from reconciler.decisions.demand.queue import Demand, Lot, Queue, Served
 from reconciler.decisions.draft import Draft
 from reconciler.decisions.reasons.pods import RoomAfterOthers, RoomBesideOthers, RoomOnNode

@@ -11,10 +11,9 @@ from reconciler.cluster.world import World
 from reconciler.decisions.demand.pod_groups import grouped_pods
 from reconciler.decisions.demand.queue import Demand, Lot, Served
 from reconciler.decisions.demand.surplus import surplus
-from reconciler.decisions.draft import Draft
-from reconciler.decisions.reasons.pods import Arriving, Delayed, Expendable, NotJudged, NotModelled, OtherScheduler
+from reconciler.decisions.reasons.pods import Delayed, Expendable, NotJudged, NotModelled, OtherScheduler
 from reconciler.decisions.situation.waiting_pods import WaitingPods
-from reconciler.plan.plan import Plan, PodOutcome
+from reconciler.plan.plan import PodOutcome
 from reconciler.plan.reason import Reason
 from reconciler.policy.documents import PodRules
 from reconciler.scheduling.state import SchedulingState
@@ -115,39 +114,3 @@ def size_of(shape: PodShape) -> int:
     """Cpu and memory on one scale: 1 core weighs as much as 4 GiB, the common ratio of general-purpose machines."""
     requests = shape.requests
     return requests.cpu_milli * (4 << 30) // 1000 + requests.memory_bytes
-
-
-# How often each plugin says no: why pods of one shape have no place, over many nodes at once.
-
-CLOSED = "leaving or not usable"
-
-
-def rejections(draft: Draft, shape: int, nodes: Sequence[int]) -> tuple[str, ...]:
-    """`8 NodeResourcesFit`, by falling number then name. A node that several plugins reject counts for each of them; one that
-    takes no pods counts as such, whatever the plugins would say."""
-    counts = draft.state.refusals(shape, nodes)
-    if closed := len(nodes) - len(draft.state.open_among(nodes)):
-        counts[CLOSED] = closed
-    return tuple(f"{count} {name}" for name, count in sorted(counts.items(), key=lambda item: (-item[1], item[0])))
-
-
-# A burst of pods that is still arriving. Growth waits for its end, so that nodes are chosen for the whole burst.
-#
-# If pods were judged one by one, the first of a burst would add machines that do not suit the later ones. Batching of pending
-# pods comes from Karpenter (idle and longest duration). A plan shows what would be added now. Only loops ask whether to do it
-# now: in a capture of a cluster, a burst would never end.
-
-
-def arriving(plan: Plan, world: World, rules: PodRules, now_seconds: int) -> Arriving | None:
-    """What growth for pending pods waits for. None if no pod that needs a node came within the last `burstPause`, or one has
-    waited for `burstLimit`. Pods from the future (another clock) do not show a burst."""
-    asking = {line.pod for line in plan.pods if line.outcome is PodOutcome.TRIGGERS_SCALE_UP}
-    if not asking:
-        return None
-    pods = world.pods
-    created = [pods.created_seconds[index] for index in pods.pending() if pods.key(index) in asking]
-    past = [instant for instant in created if instant <= now_seconds]
-    if not past or now_seconds - max(past) >= rules.burst_pause_seconds or now_seconds - min(past) >= rules.burst_limit_seconds:
-        return None
-    until = instant_text(min(max(past) + rules.burst_pause_seconds, min(past) + rules.burst_limit_seconds))
-    return Arriving(pause_seconds=rules.burst_pause_seconds, limit_seconds=rules.burst_limit_seconds, until=until)

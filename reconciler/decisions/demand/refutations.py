@@ -4,18 +4,17 @@ A node that does not help never ends its demand: the pod is still pending, and t
 ready node of the group counts more than the template. A node that came later and would run the pod counts more than both.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
 from reconciler.cluster.nodes.node import NodeShape
 from reconciler.cluster.values.resources import Resources
-from reconciler.decisions.demand.purchase import kind_of
+from reconciler.decisions.demand.remembered_refutations import remembered_before
 from reconciler.decisions.draft import Draft, GroupDraft
 from reconciler.decisions.groups.passing_taints import starts_with, transient
-from reconciler.decisions.memory import Refuted
 from reconciler.decisions.reasons.pods import TEMPORARY_TAINT, TemplateRefuted, TemplateRefutedBefore
-from reconciler.decisions.situation.evidence import holds, made_of, remembers, target_of, until_seconds
+from reconciler.decisions.situation.evidence import until_seconds
 from reconciler.plan.plan import NodeState
 from reconciler.scheduling.predicates.dynamic_resources import PLUGIN as DYNAMIC_RESOURCES
 from reconciler.scheduling.verdict import Shortage, shortages_text
@@ -75,7 +74,7 @@ class Refutations:
             why = why or objection
         if nodes and silent == len(nodes) < _NODES_THAT_PROVE_A_LACK:
             return None
-        entry = None if nodes else _before(self._draft, group, shape)
+        entry = None if nodes else remembered_before(self._draft, group, shape)
         if not nodes and entry is None:
             return None
         created = (self._draft.world.nodes[node].created_seconds for node in nodes)
@@ -161,49 +160,3 @@ def _is_usable(shape: NodeShape, startup_taints: Sequence[str]) -> bool:
     """A node that keeps a taint of its start is broken itself: the next one may start well."""
     passing = any(transient(taint) or starts_with(taint.key, startup_taints) for taint in shape.taints)
     return not shape.unschedulable and not passing
-
-
-# What is remembered of it, for the time when the node is gone: the demand that it was bought for is still there then.
-
-MOST_REMEMBERED, _MOST_CHARACTERS = 100, 300
-"""About 40 KiB of text."""
-
-
-def _key(group: GroupDraft, draft: Draft, shape: int) -> str:
-    return f"{group.group.target} {kind_of(draft.state.pod_shape(shape))}"
-
-
-def _before(draft: Draft, group: GroupDraft, shape: int) -> Refuted | None:
-    entry = draft.memory.refuted.get(_key(group, draft, shape)) if draft.memory.refuted else None
-    if entry is None or not holds(entry, made_of(draft.policy_digest, group.group.facts), draft.now_seconds):
-        return None
-    return entry
-
-
-def remembered(draft: Draft) -> Mapping[str, Refuted]:
-    """What to remember: what is seen now, and of what was seen before all that may still hold. The oldest give way."""
-    before = draft.memory.refuted
-    if not before and not draft.refuted:
-        return before
-    now = draft.now_seconds
-    digests = {str(group.group.target): made_of(draft.policy_digest, group.group.facts) for group in draft.groups}
-    entries = {key: entry for key, entry in before.items() if remembers(entry, digests.get(target_of(key), ""), now)}
-    for (position, shape), seen in draft.refuted.items():
-        group = draft.groups[position]
-        key = _key(group, draft, shape)
-        earlier = entries.pop(key, None)
-        if seen is not None:
-            why = seen.why[:_MOST_CHARACTERS]
-            template = digests[str(group.group.target)]
-            times = _times(earlier, group, seen)
-            entries[key] = Refuted(node=seen.node, why=why, template=template, seen_seconds=now, times=times)
-    newest = sorted(entries.items(), key=lambda item: (-item[1].seen_seconds, item[0]))[:MOST_REMEMBERED]
-    return dict(sorted(newest))
-
-
-def _times(earlier: Refuted | None, group: GroupDraft, seen: TemplateRefuted) -> int:
-    """How many nodes have contradicted the template. One counts once, however many turns see it; all that are there count."""
-    there = 2 if len(group.group.made_of_template) > 1 else 1
-    if earlier is None:
-        return there
-    return max(earlier.times + (earlier.node != seen.node), there)

@@ -9,7 +9,7 @@ from reconciler.cluster.target import TargetTemplate
 from reconciler.cluster.world import World
 from reconciler.policy.documents import GroupFields
 from reconciler.policy.levels import ZONES, merged_labels
-from reconciler.scheduling.volumes.attachments import MIGRATIONS, driver_of_provisioner
+from reconciler.scheduling.volumes.migration import MIGRATIONS, driver_of_provisioner
 
 ARCH_LABEL, OS_LABEL, REGION_LABEL = "kubernetes.io/arch", "kubernetes.io/os", "topology.kubernetes.io/region"
 _OLD_ZONE, _OLD_REGION = "failure-domain.beta.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/region"

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from reconciler.decisions.demand.pending import size_of
 from reconciler.decisions.demand.queue import Demand
 from reconciler.decisions.draft import Draft, GroupDraft
-from reconciler.decisions.growth.filling import spread_keys
+from reconciler.decisions.growth.open_domains import spread_keys
 
 _HANGS_ON_OTHERS = frozenset({"InterPodAffinity", "PodTopologySpread"})
 """What these have against a pod changes with the pods that are placed."""

@@ -8,10 +8,8 @@ import msgspec
 from reconciler.cluster.nodes.node import NodeShape
 from reconciler.cluster.values.resources import Resources
 from reconciler.decisions.demand.worth import worth
-from reconciler.decisions.draft import Draft, GroupDraft
-from reconciler.decisions.groups.group import OFF, balance_difference, ignored_labels
 from reconciler.policy.documents import Expander
-from reconciler.scheduling.new_nodes import NOTHING_FILLED, Filled
+from reconciler.scheduling.filled_nodes import NOTHING_FILLED, Filled
 from reconciler.values.money import price_text
 from reconciler.values.plural import count_text
 
@@ -182,36 +180,3 @@ _RULES = {
     Expander.LEAST_NODES: _Rule(lambda option: Fraction(option.nodes), lambda option: f"with {count_text(option.nodes, 'node')}"),
     Expander.MOST_PODS: _Rule(lambda option: Fraction(-option.pods), lambda option: f"for {count_text(option.pods, 'pod')}"),
 }
-
-
-# Spreading the new nodes of one choice over sibling groups, one at a time to the smallest.
-
-
-def siblings(draft: Draft, group: GroupDraft) -> tuple[tuple[GroupDraft, ...], tuple[str, ...]]:
-    """The groups that share the growth of `group`, itself included, and for `Auto` why each other one does not.
-
-    A shared name makes siblings by the user's word; `Auto` by similarity among groups that say `Auto` as well. All must
-    be of one tier and able to grow.
-    """
-    if group.group.balance_with == OFF:
-        return (group,), ()
-    balanced, apart = [], []
-    ignored = ignored_labels(draft.policy)
-    for other in draft.groups:
-        if other is group:
-            balanced.append(other)
-            continue
-        broken = balance_difference(group.group, other.group, ignored)
-        if broken is None or draft.growth_stop(other) is not None:
-            continue
-        if broken:
-            apart.append(f"{other.group.name}: {broken}")
-        else:
-            balanced.append(other)
-    return tuple(balanced), tuple(apart)
-
-
-def next_group(draft: Draft, group: GroupDraft, together: tuple[GroupDraft, ...]) -> GroupDraft:
-    """Which sibling gets the next node: the smallest that has room, ties by name; `group` when none has."""
-    able = [other for other in together if other.group.template is not None and draft.room(other, other.group.template)[0] > 0]
-    return min(able, key=lambda other: (other.desired, other.group.name), default=group)

@@ -1,7 +1,7 @@
 """What each group of a tier would do for the pods that wait."""
 
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from types import MappingProxyType
 
 import msgspec
@@ -9,14 +9,11 @@ import msgspec
 from reconciler.cluster.nodes.node import NodeShape
 from reconciler.cluster.values.resources import Resources
 from reconciler.decisions.draft import Draft, GroupDraft
-from reconciler.decisions.growth.expanders import Option, ranked
+from reconciler.decisions.growth.expanders import Option
 from reconciler.decisions.growth.filling import Filling, Waiting
-from reconciler.decisions.growth.zones import place, rejection
-from reconciler.decisions.reasons.pods import GroupRejects
-from reconciler.decisions.reasons.sizes import GrownForShare
-from reconciler.policy.documents import Expander
-from reconciler.scheduling.new_nodes import Filled
-from reconciler.scheduling.packing import TemplateClass, template_class
+from reconciler.decisions.growth.zones import place
+from reconciler.scheduling.filled_nodes import Filled
+from reconciler.scheduling.packing import template_class
 
 _NONE: frozenset[int] = frozenset()
 
@@ -171,100 +168,3 @@ def _option_of(draft: Draft, group: GroupDraft, template: NodeShape, filled: Fil
         price_micros=group.group.price_micros,
         bindings=filled,
     )
-
-
-# Which groups deserve a closer look in the next choice, in a tier that has very many.
-#
-# Each choice computes for every group what it would do for the remaining pods. Under spread and affinity, a choice serves few
-# pods. So a tier of hundreds of groups is computed hundreds of times, with nearly the same results. Between two rounds over all
-# groups, only the best of each class are computed again.
-
-FEW_GROUPS, BEST_OF_A_CLASS = 32, 8
-"""A tier of so few groups is always asked as a whole; of more, so many of each class between two rounds over all."""
-_AGAIN_AT = 4
-"""All are asked again when the pods that wait are a quarter of those of the last round over all."""
-
-
-class Shortlist:
-    """The groups of one tier. A class are groups whose new nodes answer every constraint of the pods alike: they differ in
-    size and price."""
-
-    def __init__(
-        self, groups: Sequence[GroupDraft], keys: frozenset[str], expanders: tuple[Expander, ...], near_tie_percent: int
-    ) -> None:
-        self._groups = list(groups)
-        self._expanders = expanders
-        self._near_tie_percent = near_tie_percent
-        self._class_of: dict[int, TemplateClass] = {}
-        self._best: dict[TemplateClass, list[int]] = {}
-        if len(groups) > FEW_GROUPS:
-            for group in groups:
-                if group.group.template is not None:
-                    name = self._class_of[group.position] = template_class(group.group.template, keys)
-                    self._best.setdefault(name, []).append(group.position)
-        self._few: list[GroupDraft] = []
-        self._pods = 0
-
-    def groups(self, pods: int) -> list[GroupDraft]:
-        """The groups to ask while so many pods wait."""
-        if pods * _AGAIN_AT <= self._pods:
-            self._few = []
-        if self._few:
-            return self._few
-        self._pods = pods
-        return self._groups
-
-    def learn(self, options: list[Option]) -> bool:
-        """Take in what was answered; False when all must be asked, since the shortlist has nothing to offer any more."""
-        if self._few:
-            if not options:
-                self._few = []
-            return bool(options)
-        if self._class_of and options:
-            # A class that has nothing to offer now (its zone is ahead of the others) keeps what was known of it.
-            by_class: dict[TemplateClass, list[int]] = {}
-            for option in ranked(options, self._expanders, self._near_tie_percent):
-                by_class.setdefault(self._class_of[option.position], []).append(option.position)
-            self._best.update(by_class)
-            chosen = {position for best in self._best.values() for position in best[:BEST_OF_A_CLASS]}
-            self._few = [group for group in self._groups if group.position in chosen]
-        return True
-
-
-# Why groups that were not among the options of a purchase were not.
-
-_MOST_NAMED = 5
-
-
-def others_of(draft: Draft, options: list[Option], waiting: list[tuple[int, int]]) -> tuple[str, ...]:
-    """Groups that offered nothing for `waiting`, each with the code of the reason: `big (AtMaxSize)`. The first few are named,
-    the others counted. `waiting` is (shape, pods) in serving order. `LowerTier`: used if the tiers above offer nothing.
-    `TriedBefore`: it failed while these pods waited, so others come first.
-    `GrownForShare`: of another tier than the one that grows for its share."""
-    offering = {option.position for option in options}
-    rank = min((draft.groups[position].group.tier_rank for position in offering), default=0)
-    rest = sorted((group for group in draft.groups if group.position not in offering), key=lambda group: group.group.name)
-    named = [f"{group.group.name} ({_why(draft, group, rank, waiting[0][0])})" for group in rest[:_MOST_NAMED]]
-    more = len(rest) - len(named)
-    return (*named, f"{more} more") if more else tuple(named)
-
-
-def _why(draft: Draft, group: GroupDraft, rank: int, shape: int) -> str:
-    stop, template = draft.growth_stop(group), group.group.template
-    if stop is not None:
-        return stop.code
-    if template is None:
-        return "TemplateUnknown"
-    if draft.ceiling is not None and group.group.tier_rank != rank:
-        return GrownForShare.code
-    if group.group.tier_rank > rank:
-        return "LowerTier"
-    if draft.was_tried(group, shape):
-        return "TriedBefore"
-    rejected = rejection(draft, group, template, shape)
-    if isinstance(rejected, GroupRejects):
-        return ", ".join(sorted(set(rejected.plugins)))
-    if rejected is not None:
-        return rejected.code
-    refusal = draft.room(group, template)[1]
-    return refusal.code if refusal is not None else "NotShortlisted"

@@ -19,7 +19,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import msgspec
 
 from reconciler.cluster.nodes.node import HOSTNAME_LABEL, NodeShape
-from reconciler.decisions.demand.purchase import kind_of
+from reconciler.decisions.demand.pod_counts import kind_of
 from reconciler.decisions.demand.queue import Queue
 from reconciler.decisions.draft import Draft, GroupDraft
 from reconciler.decisions.growth.zones import rejection

@@ -8,8 +8,9 @@ from zlib import crc32
 import msgspec
 
 from reconciler.cluster.world import PodsOfSet
-from reconciler.decisions.demand.pending import never_placed, rejections
+from reconciler.decisions.demand.pending import never_placed
 from reconciler.decisions.demand.queue import Queue, Served
+from reconciler.decisions.demand.rejections import rejections
 from reconciler.decisions.draft import Draft
 from reconciler.decisions.growth.buffers import busy_nodes, fill_busy
 from reconciler.decisions.growth.cost.rearrange import Growth

@@ -8,8 +8,8 @@ the failed machines are deleted, and the size falls by their number. A group at 
 from reconciler.decisions.draft import Cancellation, Draft, GroupDraft
 from reconciler.decisions.ownership.second_writer import readable_from_seconds
 from reconciler.decisions.reasons.machines import AskedAnew, CancelLater, Replaced, RequestCancelled, RequestsKept
-from reconciler.decisions.situation.backoff import REMOVAL, denied_now
 from reconciler.decisions.situation.clocks import clocks_apart
+from reconciler.decisions.situation.denied_writes import REMOVAL, denied_now
 from reconciler.decisions.situation.group_situation import GroupSituation
 from reconciler.decisions.situation.requests_under_way import FOLLOWS_WITHIN_SECONDS
 from reconciler.values.instant import instant_text

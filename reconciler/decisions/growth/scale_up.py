@@ -7,15 +7,19 @@ from collections.abc import Collection, Container, Iterator, Sequence
 import msgspec
 
 from reconciler.cluster.nodes.node import ZONE_LABEL, NodeShape
-from reconciler.decisions.demand.pending import rejections
 from reconciler.decisions.demand.queue import Queue, Served
 from reconciler.decisions.demand.refutations import Refutations
+from reconciler.decisions.demand.rejections import rejections
 from reconciler.decisions.draft import Draft, GroupDraft
 from reconciler.decisions.growth.cost.rearrange import GrownNode, Growth, Rearranged, Solver, may_gain, rearrange
-from reconciler.decisions.growth.expanders import Choice, choose, expanders_in_force, next_group, siblings
-from reconciler.decisions.growth.filling import Filling, open_domains, shut_domains, spread_keys
-from reconciler.decisions.growth.options import Shortlist, options_of, others_of
+from reconciler.decisions.growth.expanders import Choice, choose, expanders_in_force
+from reconciler.decisions.growth.filling import Filling
+from reconciler.decisions.growth.open_domains import open_domains, shut_domains, spread_keys
+from reconciler.decisions.growth.options import options_of
+from reconciler.decisions.growth.other_groups import others_of
 from reconciler.decisions.growth.promises import Keeping, keep_promises
+from reconciler.decisions.growth.shortlist import Shortlist
+from reconciler.decisions.growth.siblings import next_group, siblings
 from reconciler.decisions.growth.zones import place, rejection
 from reconciler.decisions.limits import UNKNOWN_SHAPE
 from reconciler.decisions.platform_rules import rules_of

@@ -28,8 +28,8 @@ from reconciler.decisions.draft import Draft
 from reconciler.decisions.growth.buffers import KeptRoom, keep_buffers
 from reconciler.decisions.growth.crowding import crowded_out, outnumbered, with_first
 from reconciler.decisions.growth.ending_nodes import make_room_before_ends
-from reconciler.decisions.growth.filling import Outrun, open_late, outrun
 from reconciler.decisions.growth.headroom import keep_headroom
+from reconciler.decisions.growth.open_domains import Outrun, open_late, outrun
 from reconciler.decisions.growth.probes import probe
 from reconciler.decisions.growth.promises import Keeping, leave_to_others, promised_again
 from reconciler.decisions.growth.provisioning import KeptRequests, keep_requests

@@ -5,8 +5,9 @@ from collections.abc import Iterator
 
 from reconciler.cluster.nodes.node import NodeShape
 from reconciler.cluster.values.resources import Resources
-from reconciler.decisions.groups.group import EffectiveGroup, size_difference
+from reconciler.decisions.groups.group import EffectiveGroup
 from reconciler.decisions.groups.new_node import ACCELERATOR_LABELS
+from reconciler.decisions.groups.similar_groups import size_difference
 from reconciler.decisions.limits import NODES, Refusal, amount_of
 from reconciler.decisions.reasons.sizes import LimitReached, PlatformBound, RoomTaken, SpendingLimitReached
 from reconciler.decisions.view import View

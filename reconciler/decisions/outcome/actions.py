@@ -13,7 +13,7 @@ from reconciler.decisions.reasons.provisioning import GrownForRequest
 from reconciler.decisions.reasons.sizes import Probing, RoomBeforeEnd
 from reconciler.decisions.removal.opportunity import Opportunity
 from reconciler.decisions.removal.scale_down import Judged
-from reconciler.decisions.situation.backoff import GROWTH, denied_now
+from reconciler.decisions.situation.denied_writes import GROWTH, denied_now
 from reconciler.plan.plan import Action, ActionKind, Bound, OwnerState
 from reconciler.plan.reason import Because, Reason
 from reconciler.policy.documents import PolicySet

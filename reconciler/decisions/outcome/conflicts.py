@@ -7,7 +7,7 @@ from reconciler.decisions.demand.queue import Served
 from reconciler.decisions.draft import Draft
 from reconciler.decisions.ownership.second_writer import REPORTED_FROM, UNDONE_TIMES
 from reconciler.decisions.reasons.owners import Conflict
-from reconciler.decisions.situation.backoff import denials_of
+from reconciler.decisions.situation.denied_writes import denials_of
 from reconciler.decisions.situation.evidence import contradictions
 
 _NAMED_PODS = 3

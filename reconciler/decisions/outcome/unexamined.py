@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from reconciler.decisions.draft import Draft
-from reconciler.decisions.work import Shares
+from reconciler.decisions.work_shares import Shares
 from reconciler.plan.plan import PlanProblem
 from reconciler.values.plural import count_text
 

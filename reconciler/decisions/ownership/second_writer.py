@@ -92,12 +92,6 @@ def without_last_writes(memory: Memory, targets: frozenset[str]) -> Memory:
     return msgspec.structs.replace(memory, last_writes=kept) if len(kept) < len(memory.last_writes) else memory
 
 
-# A second writer: somebody changes replicas after we wrote them, again and again.
-#
-# Measured on Cluster API: a `/scale` write on a field without an owner leaves no managedFields entry, so a second writer may be
-# invisible there. Our own last write is therefore remembered and compared. This ends an endless fight: a platform restores its
-# own desired count, and an autoscaler raises it again for the pods that wait.
-
 UNDONE_TIMES = 3
 REPORTED_FROM = 2
 """One write that is undone may be somebody's last word before ours is heard; the second one is a conflict, and is said."""

@@ -6,10 +6,7 @@ import msgspec
 
 from reconciler.cluster.nodes.node import ZONE_LABEL
 from reconciler.decisions.draft import Draft
-from reconciler.decisions.limits import LimitLedger
 from reconciler.decisions.reasons.kept_nodes import DisruptionBudgetUsedUp, ZoneBudgetUsedUp
-from reconciler.decisions.situation.clocks import clocks_apart
-from reconciler.decisions.situation.group_situation import unhealthy
 from reconciler.plan.plan import NodeState
 from reconciler.policy.documents import Budget, RemovalReason
 from reconciler.policy.values.label_selector import selector_matches
@@ -171,44 +168,3 @@ def budgeted(draft: Draft) -> BudgetedNodes:
         labels=lambda index: dict(world.node_shapes[world.nodes[index].shape].labels),
         group_labels=group_labels,
     )
-
-
-# What limits with a minimum will count: nodes that are leaving no longer stand on that floor.
-
-
-def floor_of(draft: Draft) -> LimitLedger | None:
-    """What limits with a minimum count once the nodes that are leaving are gone; None without such limits."""
-    if not any(limit.min for limit in draft.policy.limits):
-        return None
-    ledger = LimitLedger(draft.policy.limits)
-    for index in range(len(draft.world.nodes)):
-        where = draft.members.group_of[index]
-        if draft.states[index] is not NodeState.LEAVING:
-            ledger.count(draft.groups[where].group if where >= 0 else None, draft.counted(index))
-    for group in draft.groups:
-        if group.group.template is not None:
-            ledger.count(group.group, group.group.template, group.situation.upcoming + len(group.new_nodes))
-    return ledger
-
-
-# Why nothing at all is removed: an unhealthy cluster, or a view with holes.
-
-NEEDED_FOR_REMOVAL = ("Pod", "PodDisruptionBudget", "ReplicaSet", "CapacityBuffer", "ProvisioningRequest")
-
-
-def halts(draft: Draft) -> tuple[str, ...]:
-    """Sentences; empty when removals may go on."""
-    sentences = []
-    missing = [kind for kind in NEEDED_FOR_REMOVAL if kind in draft.world.not_captured]
-    if missing:
-        sentences.append(f"{', '.join(missing)} objects were not captured, so the effect of a removal is unknown")
-    if apart := clocks_apart(draft.world):
-        sentences.append(apart)
-    health = draft.policy.health
-    halted, unready, managed = unhealthy(draft.states, health.max_unready_percent, health.ok_unready_count)
-    if halted:
-        sentences.append(
-            f"{unready} of {managed} managed nodes are unready, more than {health.ok_unready_count} "
-            f"and more than {health.max_unready_percent}%"
-        )
-    return tuple(sentences)

@@ -8,12 +8,13 @@ from reconciler.cluster.world import World
 from reconciler.decisions.draft import Draft, GroupDraft
 from reconciler.decisions.reasons.kept_nodes import NotManaged
 from reconciler.decisions.removal.device_load import device_shares
+from reconciler.decisions.removal.disruption_ledger import DisruptionLedger
 from reconciler.decisions.removal.do_not_disrupt import NO_HOLDS, Holds, disruption_holds
-from reconciler.decisions.removal.drain import DisruptionLedger
+from reconciler.decisions.removal.ignored_pods import ignored_pods, requests_of
 from reconciler.decisions.removal.keeps import OF_NODES, PLAN, NodeAsked, NodeLeaving, NotUnderutilized, kept
 from reconciler.decisions.removal.load import NodeLoad, NodeLoads, last_end
-from reconciler.decisions.removal.utilization import ignored_pods, requests_of, threshold_percent, utilization_permille
-from reconciler.decisions.situation.backoff import REMOVAL, denied_now
+from reconciler.decisions.removal.utilization import threshold_percent, utilization_permille
+from reconciler.decisions.situation.denied_writes import REMOVAL, denied_now
 from reconciler.decisions.situation.group_situation import leaving_taint
 from reconciler.plan.plan import NodeState
 from reconciler.plan.reason import Blocker

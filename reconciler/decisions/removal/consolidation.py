@@ -39,8 +39,8 @@ from reconciler.decisions.removal.opportunity import (
 )
 from reconciler.decisions.removal.repack import MOST_SETS, MOST_STEPS, Buy, Repack
 from reconciler.decisions.removal.scale_down import Judged, Removals
-from reconciler.decisions.situation.backoff import failed_again, return_rule, return_wait_seconds
 from reconciler.decisions.situation.takeovers import Takeover
+from reconciler.decisions.situation.tier_returns import failed_again, return_rule, return_wait_seconds
 from reconciler.plan.plan import NodeState
 from reconciler.plan.reason import Because
 from reconciler.policy.documents import Mode, RemovalReason, Toggle

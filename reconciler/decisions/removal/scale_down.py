@@ -10,7 +10,7 @@ import msgspec
 from reconciler.cluster.nodes.node import ZONE_LABEL
 from reconciler.decisions.demand.purchase import NOTHING, Bought
 from reconciler.decisions.draft import Draft, GroupDraft
-from reconciler.decisions.groups.group import OFF, balance_difference, ignored_labels
+from reconciler.decisions.groups.similar_groups import OFF, balance_difference, ignored_labels
 from reconciler.decisions.reasons.kept_nodes import (
     BudgetUsedUp,
     HeadroomElsewhere,
@@ -22,9 +22,9 @@ from reconciler.decisions.reasons.kept_nodes import (
     ReplacesOthers,
 )
 from reconciler.decisions.removal.approval_ceiling import ApprovalCeilings
-from reconciler.decisions.removal.budgets import BudgetLedger, budgeted, floor_of
+from reconciler.decisions.removal.budgets import BudgetLedger, budgeted
 from reconciler.decisions.removal.candidates import Candidate
-from reconciler.decisions.removal.drain import DisruptionLedger
+from reconciler.decisions.removal.disruption_ledger import DisruptionLedger
 from reconciler.decisions.removal.keeps import (
     OF_REMOVALS,
     PLAN,
@@ -39,6 +39,7 @@ from reconciler.decisions.removal.keeps import (
 )
 from reconciler.decisions.removal.kinds import KINDS, Leaving
 from reconciler.decisions.removal.last_timer import LastTimers, Timer
+from reconciler.decisions.removal.minimum_floors import floor_of
 from reconciler.decisions.removal.trial import Trials
 from reconciler.decisions.situation.takeovers import Takeover
 from reconciler.plan.plan import NodeState

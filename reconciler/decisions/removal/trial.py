@@ -4,7 +4,7 @@ from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from reconciler.decisions.demand.pending import rejections
+from reconciler.decisions.demand.rejections import rejections
 from reconciler.decisions.draft import Draft
 from reconciler.decisions.reasons.kept_nodes import NoPlaceToMove, PlaceNotSafe
 from reconciler.decisions.removal.candidates import Candidate

@@ -20,8 +20,9 @@ import msgspec
 from reconciler.cluster.target import TargetFacts
 from reconciler.cluster.world import World, identity_of
 from reconciler.decisions.groups.cluster_names import ClusterNames, cluster_names, in_cloud, marked_by_other
+from reconciler.decisions.groups.discovered_groups import clusters_of_discovery
 from reconciler.decisions.groups.group import EffectiveGroup
-from reconciler.decisions.groups.membership import Membership, clusters_of_discovery
+from reconciler.decisions.groups.membership import Membership
 from reconciler.decisions.memory import KnownTarget, Memory
 from reconciler.decisions.platform_rules import rules_of
 from reconciler.decisions.reasons.machines import ClusterUnknown, MachinesKept, NeverJoined, OtherCluster, OtherClusterMark

@@ -14,7 +14,7 @@ from urllib.parse import quote, unquote
 
 import msgspec
 
-from reconciler.rendering.printers.markdown.document import GITHUB_LIMIT, length
+from reconciler.rendering.printers.markdown.host_length import GITHUB_LIMIT, length
 
 _STAMP = re.compile(r"<!-- reconciler-stamp digest=(\S+) head=(\S*)(?: base=([0-9a-f]*))? order=(\d{1,18}) -->")
 _MOST_FOOT = 1000

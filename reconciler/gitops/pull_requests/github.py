@@ -16,7 +16,7 @@ from github.PullRequest import PullRequest
 
 from reconciler.gitops.pull_requests.comment import Comment, CommitStatus, HostCode, HostError, as_is, silence_words
 from reconciler.gitops.pull_requests.open_requests import OpenRequest, Quota
-from reconciler.rendering.printers.markdown.document import GITHUB_LIMIT
+from reconciler.rendering.printers.markdown.host_length import GITHUB_LIMIT
 
 _WORKFLOW_LOGIN = "github-actions[bot]"
 _TIMEOUT_SECONDS = 15

@@ -14,7 +14,7 @@ from gitlab.exceptions import GitlabError
 
 from reconciler.gitops.pull_requests.comment import Comment, CommitStatus, HostCode, HostError, as_is, silence_words
 from reconciler.gitops.pull_requests.open_requests import OpenRequest, Quota
-from reconciler.rendering.printers.markdown.document import GITHUB_LIMIT
+from reconciler.rendering.printers.markdown.host_length import GITHUB_LIMIT
 from reconciler.values.whole_number import whole_number
 
 _TIMEOUT_SECONDS = 15.0

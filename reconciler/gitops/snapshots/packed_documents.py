@@ -3,7 +3,7 @@
 import zlib
 from collections.abc import Iterator, Sequence
 
-from reconciler.cluster.snapshots.texts import most_unpacked
+from reconciler.cluster.snapshots.unpacking_bound import most_unpacked
 from reconciler.gitops.git.git_command import GitError, run_git
 from reconciler.gitops.git.repository import Repository, RepositoryError
 from reconciler.gitops.git.tree_listing import Entry, parsed_listing

@@ -7,7 +7,9 @@ import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from reconciler.cluster.snapshots.texts import BEGINNING_BYTES, looks_like_objects, most_unpacked, top_folder
+from reconciler.cluster.snapshots.texts import BEGINNING_BYTES, looks_like_objects
+from reconciler.cluster.snapshots.top_folder import top_folder
+from reconciler.cluster.snapshots.unpacking_bound import most_unpacked
 from reconciler.gitops.whole_file import write_whole
 
 SUFFIXES = (".tar.gz", ".tgz", ".tar")

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from reconciler.cluster.snapshots.texts import YamlError, json_parts
+from reconciler.cluster.snapshots.yaml_texts import YamlError, json_parts
 from reconciler.kube.connection.connection_choice import ConnectionConfigError
 from reconciler.values.decoding import decode
 from reconciler.values.yaml_events import Bounds

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 from reconciler.cluster.pods.pod_shaping import ShapeDraft
 from reconciler.cluster.snapshots.pod_rows import PodRows
-from reconciler.cluster.values.object_parts import Key
+from reconciler.cluster.values.kept_objects import Key
 from reconciler.cluster.wire import pod as wire
 
 # Unused forms are dropped once there are this many more than used ones.

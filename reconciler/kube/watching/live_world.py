@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterable
 import msgspec
 
 from reconciler.cluster.pods.pod_shaping import ShapeDraft
-from reconciler.cluster.snapshots.intake import Intake, assemble
+from reconciler.cluster.snapshots.assembly import assemble
+from reconciler.cluster.snapshots.intake import Intake
 from reconciler.cluster.snapshots.manifest import Manifest
 from reconciler.cluster.unread import Unread
+from reconciler.cluster.values.kept_objects import Key
 from reconciler.cluster.values.kubernetes_version import kubernetes_version
-from reconciler.cluster.values.object_parts import Key
 from reconciler.cluster.values.unreadable import SnapshotError
 from reconciler.cluster.world import World
 from reconciler.kube.connection.api import Api

@@ -7,7 +7,8 @@ from reconciler.cluster import defects
 from reconciler.cluster.platform_reading import is_target, readings
 from reconciler.cluster.snapshots.document import Document
 from reconciler.cluster.snapshots.intake import Intake
-from reconciler.cluster.values.object_parts import DECODING_ERRORS, Kept, Key, finding
+from reconciler.cluster.values.kept_objects import Kept, Key
+from reconciler.cluster.values.object_parts import DECODING_ERRORS, finding
 from reconciler.cluster.values.unreadable import UnreadableError
 from reconciler.cluster.wire import node as node_wire
 from reconciler.cluster.wire.meta import Condition, ObjectMeta

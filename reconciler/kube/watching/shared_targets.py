@@ -6,9 +6,11 @@ from collections.abc import Callable, Iterable, Sequence
 import msgspec
 from msgspec import Raw
 
-from reconciler.cluster.snapshots.intake import Intake, assemble
+from reconciler.cluster.snapshots.assembly import assemble
+from reconciler.cluster.snapshots.intake import Intake
 from reconciler.cluster.snapshots.manifest import Manifest
-from reconciler.cluster.values.object_parts import DECODING_ERRORS, Key, finding
+from reconciler.cluster.values.kept_objects import Key
+from reconciler.cluster.values.object_parts import DECODING_ERRORS, finding
 from reconciler.kube.connection.api import Api
 from reconciler.kube.watching.collection import Collection, Served, nowhere, platform_collections
 from reconciler.kube.watching.followed_kinds import FollowedKinds

@@ -7,7 +7,7 @@ import msgspec
 
 from reconciler.cluster.platform_reading import is_target, known_kind
 from reconciler.cluster.unread import Unread
-from reconciler.cluster.values.object_parts import Key
+from reconciler.cluster.values.kept_objects import Key
 from reconciler.kube.watching.collection import Collection
 from reconciler.kube.watching.object_store import ObjectStore
 from reconciler.kube.watching.polled_source import PolledSource

@@ -11,7 +11,7 @@ import msgspec
 from reconciler.cluster.target import TargetFacts
 from reconciler.cluster.targets.size_annotations import MAX_SIZE, MIN_SIZE
 from reconciler.decisions.ownership.owner import OUR_MANAGER, RIVAL, Terms, declared_by, judge, policy_mark
-from reconciler.decisions.platform_rules import Handover, HandoverCase, PlatformHandover, Step
+from reconciler.decisions.platform_handovers import Handover, HandoverCase, PlatformHandover, Step
 from reconciler.platforms.openshift.facts.other_writers import AUTOSCALER_MARK
 from reconciler.platforms.openshift.kinds import AUTOSCALING_GROUP, GROUP, MACHINE_SET
 from reconciler.platforms.openshift.rules import lifts_mark

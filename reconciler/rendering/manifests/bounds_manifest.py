@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from reconciler.cluster.target import TargetRef
 from reconciler.decisions.ownership.admission_bounds import AdmissionBounds, TargetBound
-from reconciler.decisions.ownership.owner import AT_SCALE, PERSON_TOOLS
+from reconciler.decisions.ownership.person_tools import AT_SCALE, PERSON_TOOLS
 from reconciler.rendering.manifests.policy_yaml import comment
 from reconciler.rendering.printers.json_text import inert_json
 

@@ -11,8 +11,9 @@ from reconciler.decisions.ownership.owner import OUR_MANAGER, Terms, judge
 from reconciler.decisions.platform_rules import doubles, rules_of, strangers
 from reconciler.plan.plan import OwnerState
 from reconciler.policy.documents import API_VERSION
-from reconciler.rendering.manifests.group_names import commented_out, group_names, usable
+from reconciler.rendering.manifests.group_names import group_names
 from reconciler.rendering.manifests.policy_yaml import Value, comment, flow
+from reconciler.rendering.manifests.usable_groups import commented_out, usable
 from reconciler.values.quantity import amount_text
 
 _NO_NAME = re.compile(r"[^a-z0-9.-]+")

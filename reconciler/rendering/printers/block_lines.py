@@ -6,8 +6,10 @@ import msgspec
 
 from reconciler.rendering.documents import blocks as tree
 from reconciler.rendering.documents.blocks import plain_sentence
-from reconciler.rendering.printers.lines import TONES, Row, Style, Tone, one_line, paragraph, table
+from reconciler.rendering.printers.columns import Row, table
+from reconciler.rendering.printers.lines import TONES, Style, Tone
 from reconciler.rendering.printers.over_time import over_time_lines
+from reconciler.rendering.printers.paragraphs import one_line, paragraph
 from reconciler.rendering.printers.problem_lines import render_text
 from reconciler.rendering.words.plain import listed, plain
 from reconciler.rendering.words.wording import LEGEND

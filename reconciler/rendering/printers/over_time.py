@@ -6,7 +6,7 @@ import msgspec
 
 from reconciler.cluster.values.resources import CPU, MEMORY
 from reconciler.plan.replay import Replay, ReplaySeries
-from reconciler.rendering.printers.lines import paragraph
+from reconciler.rendering.printers.paragraphs import paragraph
 from reconciler.rendering.words.plain import plain
 from reconciler.values.duration import duration_text
 from reconciler.values.quantity import amount_text

@@ -35,7 +35,7 @@ from reconciler.rendering.documents.status import StatusDocument
 from reconciler.rendering.documents.tuning import FORMAT_VERSION as TUNING_VERSION
 from reconciler.rendering.documents.tuning import TuningDocument
 from reconciler.rendering.printers.text.fit import FORMAT_VERSION as FIT_VERSION
-from reconciler.rendering.schemas.policy_schema import DIALECT, schema_id
+from reconciler.rendering.schemas.schema_names import DIALECT, schema_id
 
 _SPACES = re.compile(r"\s+")
 
@@ -198,9 +198,6 @@ def struct_schema(kind: type[msgspec.Struct], name: str, title: str) -> dict[str
 def format_version(version: str) -> dict[str, str]:
     """Readers reject a major version that they do not know."""
     return {"pattern": rf"^{version.partition('.')[0]}\.[0-9]+$"}
-
-
-# The JSON Schema of what the commands for a live cluster print with `-o json`.
 
 
 def doctor_schema() -> dict[str, Any]:

@@ -9,7 +9,8 @@ from reconciler.plan.policy_tests import FORMAT_VERSION, PolicyTestRun
 from reconciler.policy.policy_test import API_VERSION, KIND, PolicyTest
 from reconciler.policy.reading.typed_text import Amount, NumberRange, Quantity, Span
 from reconciler.rendering.schemas.output_schema import format_version, struct_schema
-from reconciler.rendering.schemas.policy_schema import DIALECT, QUANTITY, schema_id
+from reconciler.rendering.schemas.scalar_schema import QUANTITY
+from reconciler.rendering.schemas.schema_names import DIALECT, schema_id
 
 _SPACES = re.compile(r"\s+")
 _WRITTEN: dict[type, dict[str, Any]] = {

@@ -6,8 +6,9 @@ import msgspec
 
 from reconciler.plan.plan import Action, ActionKind
 from reconciler.rendering.words.fold import Fold
+from reconciler.rendering.words.one_sentence import one_sentence
 from reconciler.rendering.words.plain import listed
-from reconciler.rendering.words.wording import action_words, count, one_sentence
+from reconciler.rendering.words.wording import action_words, count
 
 
 class GroupActions(msgspec.Struct, frozen=True, kw_only=True):

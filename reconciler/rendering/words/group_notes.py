@@ -9,8 +9,10 @@ from reconciler.decisions.reasons.sizes import LimitReached, SpendingLimitReache
 from reconciler.plan.plan import Action, ActionKind, GroupLine, NodeState, OwnerState, Plan
 from reconciler.plan.reason import Reason
 from reconciler.rendering.words.fold import Fold
+from reconciler.rendering.words.next_step import next_block
+from reconciler.rendering.words.one_sentence import one_sentence
 from reconciler.rendering.words.plain import listed
-from reconciler.rendering.words.wording import count, held_words, next_block, one_sentence, owner_words, state_words
+from reconciler.rendering.words.wording import count, held_words, owner_words, state_words
 
 # Why a group changes and the bound that it meets, in words short enough for a row of a table: the same in every format.
 

@@ -1,20 +1,15 @@
 """The words for parts of a plan, the same on a terminal and in a pull request."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 
-import msgspec
-
-from reconciler.decisions.ownership.handover import FromTopology
-from reconciler.decisions.ownership.owner import declared_by, held_for_a_person
+from reconciler.decisions.ownership.owner import declared_by
 from reconciler.plan.money import difference, money_text
 from reconciler.plan.plan import (
     SETTLING_CUT_SHORT,
     Action,
     ActionKind,
-    BufferLine,
-    BufferState,
     Cost,
     GroupLine,
     NodeLine,
@@ -22,117 +17,13 @@ from reconciler.plan.plan import (
     OwnerState,
     Plan,
     PodOutcome,
-    RequestLine,
-    RequestState,
 )
-from reconciler.plan.reason import Reason
-from reconciler.policy.documents import Mode
 from reconciler.rendering.words.alike import AlikeBlockers, AlikePods
 from reconciler.rendering.words.fold import Fold
-from reconciler.rendering.words.plain import listed, plain
+from reconciler.rendering.words.next_step import next_step
+from reconciler.rendering.words.plain import listed
 from reconciler.values.money import HOURS_PER_MONTH
 from reconciler.values.quantity import permille_text
-
-# Several sentences that differ in names and figures only, as one: what is the same stands, figures become spans.
-
-_FIGURE = re.compile(r"(?P<before>[(]?[+-]?\$?)(?P<number>\d+(?:\.\d+)?)(?P<after>\D*)")
-_INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ[,.;)]?")
-_EACH = "each"
-# Verbs after a count, in the order of the alphabet: of one and of several.
-_VERBS = {("fit", "fits"): "fit", ("has", "have"): "have", ("are", "is"): "are", ("leave", "leaves"): "leave"}
-
-
-def one_sentence(sentences: Sequence[str], names: Sequence[str] = ()) -> str | None:
-    """One sentence for all: `each has utilization 10.2%..48% (threshold 50%)`; None where they differ in more than figures,
-    instants and their own name. `names[i]` is what the i-th sentence is about; it is told as `each`."""
-    words = [sentence.split() for sentence in sentences]
-    if len({len(parts) for parts in words}) != 1:
-        return None
-    own = [_Own(name) for name in names] or [_Own("")] * len(words)
-    sentence_words = []
-    for column in zip(*words, strict=True):
-        word = _one_word(column, own)
-        if word is None:
-            return None
-        sentence_words.append(word)
-    return " ".join(sentence_words)
-
-
-class _Own:
-    """The name that a sentence is about, as a word of it, with what may stand behind a word."""
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-
-    def behind(self, word: str) -> str | None:
-        """What stands behind the name in this word; None for another word."""
-        rest = word[len(self._name) :] if self._name and word.startswith(self._name) else "?"
-        return rest if rest in ("", ",", ".", ";", ":") else None
-
-
-def _one_word(words: Sequence[str], own: Sequence[_Own]) -> str | None:
-    rests = {name.behind(word) for name, word in zip(own, words, strict=True)}
-    if len(rests) == 1 and (rest := next(iter(rests))) is not None:
-        return _EACH + rest
-    different = sorted(set(words))
-    if len(different) == 1:
-        return different[0]
-    if all(_INSTANT.fullmatch(word) for word in different):
-        return f"{different[0].rstrip(',.;)')}..{different[-1]}"
-    figures = [_FIGURE.fullmatch(word) for word in different]
-    known = [figure for figure in figures if figure is not None]
-    if len(known) == len(figures) and len({(figure["before"], figure["after"]) for figure in known}) == 1:
-        ordered = sorted(known, key=lambda figure: float(figure["number"]))
-        low, high = ordered[0], ordered[-1]
-        unit = low["after"].rstrip(",.;:)")
-        return f"{low['before']}{low['number']}{unit}..{high['number']}{high['after']}"
-    if len(different) == 2 and (several := _VERBS.get((different[0], different[1]))) is not None:
-        return several
-    plural = max(different, key=len)
-    singular = {word for word in different if word != plural}
-    stems = {plural.rstrip(",.;:").removesuffix("s"), *(word.rstrip(",.;:") for word in singular)}
-    return plural if len(stems) == 1 else None
-
-
-# What a person does so that a held group is decided here again.
-
-
-def next_step(line: GroupLine, groups: Sequence[str] = ()) -> str:
-    """One sentence; empty for a group that is not held, and where only the end of what holds it helps. `groups` are all that are
-    held so (none: this one)."""
-    if not line.held:
-        return ""
-    if line.owner.state in (OwnerState.OURS, OwnerState.ADOPTABLE):
-        names = " ".join(groups or (line.name,))
-        return f"`reconciler hold {names} --release` ends a hold on the target. A hold in git (spec.hold) ends there"
-    handed = next((reason.message for reason in line.reasons if reason.code == FromTopology.code), "")
-    if handed:
-        return handed
-    if line.owner.state is OwnerState.UNKNOWN:
-        return "until the evidence can be read and agrees, nothing is written"
-    if held_for_a_person(line.owner):
-        return (
-            f"nothing: after that it is decided here again. To keep the size, `reconciler hold {line.name}`. "
-            "spec.humanHoldTime of the NodeGroup, else of the policy, limits how long a person's write holds"
-        )
-    if declared_by(line.owner):
-        return (
-            f"the policy takes it over first (spec.adoptFrom: [{line.owner.by}]). Then {line.owner.by} leaves spec.replicas "
-            "out, since left out by its only owner it becomes 1, or what both size annotations allow"
-        )
-    return ""
-
-
-def all_placed_words(plan: Plan) -> str:
-    """What becomes of pending pods that all have a place in the plan."""
-    return "all would get a place, but mode Observe writes nothing" if plan.mode == Mode.OBSERVE else "all get a place"
-
-
-def next_block(line: GroupLine) -> tuple[str, ...]:
-    """YAML to copy for that step; empty where there is none."""
-    block = next((reason.data.get("block") for reason in line.reasons if line.held and reason.code == FromTopology.code), None)
-    return tuple(plain(str(one)) for one in block) if isinstance(block, (list, tuple)) else ()
-
 
 MAIN, THIS_PR = "main", "this PR"
 """The two sides of a preview, as every text names them."""
@@ -369,96 +260,3 @@ def header_words(plan: Plan) -> tuple[tuple[str, str], ...]:
     commit = revision[:12] if _COMMIT.fullmatch(revision) else revision
     facts = (("cluster", plan.cluster), ("policy", plan.policy), ("revision", commit), ("mode", mode))
     return (*(pair for pair in facts if pair[1]), ("now", plan.now))
-
-
-# Why a pod has no place, with what many groups have in common told once.
-
-
-BUFFERS_LACKING = frozenset((BufferState.SHORT, BufferState.IGNORED))
-"""Buffers of which some room is not there and not on its way."""
-
-
-def buffer_words(line: BufferLine) -> str:
-    """A CapacityBuffer and how much of its room there is: `shop/spare: room for 5 pods, 3 now, 2 later`."""
-    if line.state is BufferState.IGNORED:
-        return f"{line.buffer}: no room is kept"
-    later = line.upcoming + line.requested
-    parts = [f"room for {count(line.pods, 'pod')}", f"{line.fits} now", *([f"{later} later"] if later else [])]
-    short = line.pods - line.fits - later
-    return f"{line.buffer}: {', '.join([*parts, *([f'{short} lacking'] if short else [])])}"
-
-
-class AskedRoom(msgspec.Struct, frozen=True):
-    """Room that an object asks for, for any page: its line, and why not all of it is there. `lacking`: some is not even on its
-    way."""
-
-    words: str
-    reasons: tuple[Reason, ...]
-    lacking: bool
-
-
-def rooms_of_buffers(lines: Iterable[BufferLine]) -> tuple[AskedRoom, ...]:
-    """Of CapacityBuffers."""
-    return tuple(AskedRoom(buffer_words(line), line.reasons, line.state in BUFFERS_LACKING) for line in lines)
-
-
-def rooms_of_requests(lines: Iterable[RequestLine]) -> tuple[AskedRoom, ...]:
-    """Of ProvisioningRequests that want something."""
-    return tuple(AskedRoom(request_words(line), line.reasons, line.state in REQUESTS_LACKING) for line in lines)
-
-
-REQUESTS_LACKING = frozenset((RequestState.SHORT, RequestState.FAILED, RequestState.IGNORED))
-"""ProvisioningRequests that get no room."""
-_OF_REQUESTS = {
-    RequestState.PROVISIONED: "room is there",
-    RequestState.WAITING: "room is on its way",
-    RequestState.SHORT: "no room",
-    RequestState.FAILED: "given up",
-    RequestState.EXPIRED: "room is free again",
-    RequestState.IGNORED: "no room is kept",
-}
-
-
-def request_words(line: RequestLine) -> str:
-    """A ProvisioningRequest and whether its room is there: `ml/train: room is on its way for 5 pods, 3 now, 2 later`."""
-    words = f"{line.request}: {_OF_REQUESTS[line.state]}"
-    later = line.upcoming + line.requested
-    match line.state:
-        case RequestState.WAITING:
-            return f"{words} for {count(line.pods - line.came, 'pod')}, {line.fits} now, {later} later"
-        case RequestState.PROVISIONED | RequestState.SHORT:
-            return f"{words} for {count(line.pods - line.came, 'pod')}"
-        case _:
-            return words
-
-
-def folded_reasons(reasons: Sequence[Reason], fold: Fold) -> Iterator[str]:
-    """The sentences as they are, if they are few. Otherwise, those of one code that differ only in their group and in figures
-    become one; of the others, the first is shown."""
-    if fold.shown(len(reasons), fold.reasons) == len(reasons):
-        yield from (reason.message for reason in reasons)
-        return
-    lots: dict[tuple[str, str], list[str]] = {}
-    for reason in reasons:
-        lots.setdefault((reason.code, _shape(reason.message)), []).append(reason.message)
-    sentences = [sentence for messages in lots.values() for sentence in _together(messages)]
-    shown = fold.shown(len(sentences), fold.reasons)
-    yield from sentences[:shown]
-    if shown < len(sentences):
-        yield f"and {count(len(sentences) - shown, 'reason')} more: `reconciler explain pod NAME`"
-
-
-def _shape(message: str) -> str:
-    """The words without figures behind the name that a sentence begins with."""
-    return " ".join(word for word in _behind(message).split() if not any(map(str.isdigit, word)))
-
-
-def _together(messages: Sequence[str]) -> Sequence[str]:
-    if len(messages) == 1 or not all(": " in message for message in messages):
-        return messages
-    sentence = one_sentence([_behind(message) for message in messages])
-    return messages if sentence is None else (f"each of {count(len(messages), 'group')}: {sentence}",)
-
-
-def _behind(message: str) -> str:
-    return message.partition(": ")[2] or message

@@ -33,13 +33,15 @@ from reconciler.scheduling.devices.selector_values import (
     truth,
     unequal,
 )
+from reconciler.scheduling.devices.selector_words import Word, string_literal, words_of
 from reconciler.values.linear_pattern import found, is_linear
 from reconciler.values.shown_text import shown
 
 MAX_PATTERN = 256
 _LONGEST = 10 * 1024
 """Source: `CELSelectorExpressionMaxLength` of resource.k8s.io/v1, in bytes."""
-_MOST_WORDS = 2000
+
+
 _DEEPEST = 40
 _DEEPEST_CODE = 100
 """So many parts of an expression are inside each other; each takes a place on the stack when it is evaluated."""
@@ -92,7 +94,7 @@ class Selector:
         """Raises `NotEvaluatedError`."""
         if len(expression.encode()) > _LONGEST:
             raise NotEvaluatedError("an expression of more than 10 KiB")
-        words = _words(expression)
+        words = words_of(expression)
         self.words = len(words)
         self._code = _Parser(words).whole()
 
@@ -120,56 +122,6 @@ class Answer(msgspec.Struct, frozen=True):
     steps: int
 
 
-# Words.
-
-_WORD = re.compile(
-    r"""(?P<space>[ \t\r\n]+)
-    |(?P<text>[rR]?(?:"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'))
-    |(?P<number>0x[0-9a-fA-F]+|[0-9]+)(?![0-9a-zA-Z_.])
-    |(?P<name>[_a-zA-Z][_a-zA-Z0-9]*)
-    |(?P<sign>&&|\|\||==|!=|<=|>=|\.\?|[-!<>()\[\].,?:])""",
-    re.VERBOSE,
-)
-_ESCAPES = {"\\": "\\", '"': '"', "'": "'", "n": "\n", "t": "\t", "r": "\r", "`": "`", "?": "?"}
-_END = "the end"
-
-
-class _Word(msgspec.Struct, frozen=True):
-    kind: str
-    text: str
-    at: int
-
-
-def _words(expression: str) -> list[_Word]:
-    words: list[_Word] = []
-    at = 0
-    while at < len(expression):
-        found = _WORD.match(expression, at)
-        if found is None:
-            raise NotEvaluatedError(f"{expression[at : at + 12]!r} at character {at + 1}")
-        kind = found.lastgroup or ""
-        if kind != "space":
-            words.append(_Word(kind, found[0], at))
-            if len(words) > _MOST_WORDS:
-                raise NotEvaluatedError(f"an expression of more than {_MOST_WORDS} words")
-        at = found.end()
-    words.append(_Word("end", _END, at))
-    return words
-
-
-def _text(word: _Word) -> str:
-    raw = word.text[0] in "rR"
-    body = word.text[2:-1] if raw else word.text[1:-1]
-    if raw or "\\" not in body:
-        return body
-    parts = re.split(r"\\(.)", body)
-    for index in range(1, len(parts), 2):
-        if parts[index] not in _ESCAPES:
-            raise NotEvaluatedError(f"the escape \\{parts[index]} at character {word.at + 1}")
-        parts[index] = _ESCAPES[parts[index]]
-    return "".join(parts)
-
-
 _ORDERED = (INT, TEXT, BOOL)
 _WORDS_OF_THE_LANGUAGE = frozenset({"null", "in", "as", "break", "const", "continue", "else", "for", "function", "if", "import"})
 
@@ -177,8 +129,8 @@ _WORDS_OF_THE_LANGUAGE = frozenset({"null", "in", "as", "break", "const", "conti
 class _Parser:
     """Reads by the grammar of CEL, and compiles on the way."""
 
-    def __init__(self, words: list[_Word]) -> None:
-        self._words = words
+    def __init__(self, words: list[Word]) -> None:
+        self._words_of = words
         self._next = 0
         self._depth = 0
         self._bound: dict[str, _Part] = {}
@@ -189,39 +141,39 @@ class _Parser:
         part = self._expression()
         if self._peek.kind != "end":
             raise self._cannot(self._peek)
-        self._demand(part, BOOL, self._words[0])
+        self._demand(part, BOOL, self._words_of[0])
         return part.code
 
     @property
-    def _peek(self) -> _Word:
-        return self._words[self._next]
+    def _peek(self) -> Word:
+        return self._words_of[self._next]
 
-    def _take(self) -> _Word:
+    def _take(self) -> Word:
         word = self._peek
         self._next += 1
         return word
 
-    def _accept(self, *signs: str) -> _Word | None:
+    def _accept(self, *signs: str) -> Word | None:
         word = self._peek
         return self._take() if word.text in signs and word.kind in ("sign", "name") else None
 
-    def _expect(self, sign: str) -> _Word:
+    def _expect(self, sign: str) -> Word:
         word = self._accept(sign)
         if word is None:
             raise self._cannot(self._peek)
         return word
 
-    def _cannot(self, word: _Word, what: str = "") -> NotEvaluatedError:
+    def _cannot(self, word: Word, what: str = "") -> NotEvaluatedError:
         return NotEvaluatedError(f"{what or repr(word.text)} at character {word.at + 1}")
 
-    def _over(self, word: _Word, parts: Iterable[_Part], kind: str, code: Code, of: str = DYN) -> _Part:
+    def _over(self, word: Word, parts: Iterable[_Part], kind: str, code: Code, of: str = DYN) -> _Part:
         """A part that evaluates these ones."""
         depth = 1 + max((part.depth for part in parts), default=0)
         if depth > _DEEPEST_CODE:
             raise self._cannot(word, "an expression nested too deeply")
         return _Part(kind, code, of, depth)
 
-    def _demand(self, part: _Part, kind: str, word: _Word) -> None:
+    def _demand(self, part: _Part, kind: str, word: Word) -> None:
         if part.type not in (kind, DYN):
             raise self._cannot(word, f"{part.type} where {kind} is needed")
 
@@ -269,7 +221,7 @@ class _Parser:
             part = self._over(word, (part, other), BOOL, self._related(word, part, other))
         return part
 
-    def _related(self, word: _Word, part: _Part, other: _Part) -> Code:
+    def _related(self, word: Word, part: _Part, other: _Part) -> Code:
         one, two, sign = part.code, other.code, word.text
         if sign == "in":
             if other.type not in (LIST, MAP, DOMAINS, DYN):
@@ -308,7 +260,7 @@ class _Parser:
             return self._number(number, -1)
         return self._member()
 
-    def _number(self, word: _Word, sign: int) -> _Part:
+    def _number(self, word: Word, sign: int) -> _Part:
         if len(word.text) > _MOST_DIGITS:
             raise self._cannot(word, f"a number of more than {_MOST_DIGITS} digits")
         value = sign * int(word.text, 0 if word.text.startswith("0x") else 10)
@@ -341,14 +293,14 @@ class _Parser:
         self._tested = tested
         return part
 
-    def _selected(self, word: _Word, part: _Part, key: _Part) -> _Part:
+    def _selected(self, word: Word, part: _Part, key: _Part) -> _Part:
         if part.type not in (MAP, DOMAINS):
             raise self._cannot(word)
         kind, of = (MAP, part.of) if part.type == DOMAINS else (part.of, DYN)
         inner, name = part.code, key.code
         return self._over(word, (part, key), kind, lambda scope: selected(inner(scope), name(scope)), of)
 
-    def _maybe(self, word: _Word, part: _Part, name: str) -> _Part:
+    def _maybe(self, word: Word, part: _Part, name: str) -> _Part:
         if part.type != MAP:
             raise self._cannot(word)
         inner = part.code
@@ -371,7 +323,7 @@ class _Parser:
     def _primary(self) -> _Part:
         word = self._take()
         if word.kind == "text":
-            text = _text(word)
+            text = string_literal(word)
             return _constant(TEXT, text)
         if word.kind == "number":
             return self._number(word, 1)
@@ -385,7 +337,7 @@ class _Parser:
             return self._named(word)
         raise self._cannot(word)
 
-    def _list(self, word: _Word) -> _Part:
+    def _list(self, word: Word) -> _Part:
         items: list[_Part] = []
         while not self._accept("]"):
             if items:
@@ -397,7 +349,7 @@ class _Parser:
         codes = [item.code for item in items]
         return self._over(word, items, LIST, lambda scope: [code(scope) for code in codes], kinds.pop())
 
-    def _named(self, word: _Word) -> _Part:
+    def _named(self, word: Word) -> _Part:
         name = word.text
         if name in self._bound:
             return self._bound[name]
@@ -415,7 +367,7 @@ class _Parser:
             return self._has(word) if name == "has" else self._function(word, self._arguments())
         raise self._cannot(word)
 
-    def _field(self, word: _Word) -> _Part:
+    def _field(self, word: Word) -> _Part:
         if not self._accept("."):
             raise self._cannot(word, "device without a field")
         field = self._take()
@@ -444,7 +396,7 @@ class _Parser:
 
         return self._over(name, (value, body), body.type, bind, body.of)
 
-    def _has(self, word: _Word) -> _Part:
+    def _has(self, word: Word) -> _Part:
         self._member()
         if self._tested is None:
             raise self._cannot(word)
@@ -455,7 +407,7 @@ class _Parser:
         inner = owner.code
         return self._over(word, (owner,), BOOL, lambda scope: contains(name, inner(scope)))
 
-    def _function(self, word: _Word, arguments: list[_Part]) -> _Part:
+    def _function(self, word: Word, arguments: list[_Part]) -> _Part:
         if word.text not in ("quantity", "semver") or len(arguments) != 1:
             raise self._cannot(word, f"the function {word.text}")
         self._demand(arguments[0], TEXT, word)
@@ -464,7 +416,7 @@ class _Parser:
             return self._over(word, arguments, QUANTITY, lambda scope: quantity(_read(scope, inner(scope))))
         return self._over(word, arguments, SEMVER, lambda scope: semver(_read(scope, inner(scope))))
 
-    def _method(self, word: _Word, part: _Part, arguments: list[_Part]) -> _Part:
+    def _method(self, word: Word, part: _Part, arguments: list[_Part]) -> _Part:
         name, inner, parts = word.text, part.code, (part, *arguments)
         if name == "hasValue" and part.type == OPTIONAL and not arguments:
             return self._over(word, parts, BOOL, lambda scope: inner(scope) is not None)
@@ -492,7 +444,7 @@ class _Parser:
             return self._over(word, parts, BOOL, lambda scope: _found(scope, pattern, text_of(inner(scope))))
         raise self._cannot(word, f"the function {name}")
 
-    def _or_value(self, word: _Word, part: _Part, other: _Part) -> _Part:
+    def _or_value(self, word: Word, part: _Part, other: _Part) -> _Part:
         if DYN not in (part.of, other.type) and part.of != other.type:
             raise self._cannot(word, f"{part.of} or {other.type}")
         inner, instead = part.code, other.code
@@ -503,12 +455,12 @@ class _Parser:
 
         return self._over(word, (part, other), other.type if part.of == other.type else DYN, value)
 
-    def _pattern(self, word: _Word) -> str:
-        argument = self._words[self._next - 2]
-        before = self._words[self._next - 3]
+    def _pattern(self, word: Word) -> str:
+        argument = self._words_of[self._next - 2]
+        before = self._words_of[self._next - 3]
         if argument.kind != "text" or before.text != "(":
             raise self._cannot(word, "matches without a pattern as a text")
-        text = _text(argument)
+        text = string_literal(argument)
         if len(text) > MAX_PATTERN or not _PLAIN_PATTERN.fullmatch(text) or not is_linear(text):
             raise self._cannot(argument, f"the pattern {shown(text)}")
         return text

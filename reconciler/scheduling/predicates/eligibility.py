@@ -3,15 +3,12 @@
 from array import array
 
 from reconciler.cluster.nodes.node import HOSTNAME_LABEL, NodeShape
+from reconciler.scheduling.effort import Effort
 from reconciler.scheduling.node_affinity import affinity_rejection, label_reader, matches, names_host, referenced_keys
 from reconciler.scheduling.nodes import NodeTable
-from reconciler.scheduling.predicates.taint_toleration import (
-    features_rejection,
-    taint_rejection,
-    unschedulable_rejection,
-    untolerated,
-)
-from reconciler.scheduling.shapes import Demand, DemandTable, Effort
+from reconciler.scheduling.predicates.declared_features import features_rejection
+from reconciler.scheduling.predicates.taint_toleration import taint_rejection, unschedulable_rejection, untolerated
+from reconciler.scheduling.shapes import Demand, DemandTable
 from reconciler.scheduling.verdict import Rejection
 
 

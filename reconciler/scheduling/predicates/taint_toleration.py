@@ -60,16 +60,3 @@ def unschedulable_rejection(shape: NodeShape, tolerations: Iterable[Toleration])
 def taint_text(taint: Taint) -> str:
     """As kubectl writes it: `dedicated=gpu:NoSchedule`."""
     return f"{taint.key}={taint.value}:{taint.effect}" if taint.value else f"{taint.key}:{taint.effect}"
-
-
-# NodeDeclaredFeatures: what a kubelet must declare that it can do before it gets certain pods.
-
-
-def features_rejection(shape: NodeShape, features: tuple[str, ...]) -> Rejection | None:
-    """The answer of NodeDeclaredFeatures.
-
-    Source: plugin NodeDeclaredFeatures (KEP-5328, on by default in 1.36), Filter. Every feature that the pod's spec needs must be
-    in the node's `status.declaredFeatures`. A pod that needs none passes.
-    """
-    missing = [name for name in features if name not in shape.declared_features]
-    return Rejection("NodeDeclaredFeatures", f"the node does not declare {', '.join(missing)}") if missing else None

@@ -13,9 +13,10 @@ from reconciler.scheduling.nodes import NodeTable
 from reconciler.scheduling.predicates.eligibility import Eligibility
 from reconciler.scheduling.shapes import Demand, ShapeTable
 from reconciler.scheduling.verdict import Rejection
-from reconciler.scheduling.volumes.attachments import MIGRATIONS, is_migrated, translated_terms
-from reconciler.scheduling.volumes.book import WAIT_FOR_FIRST_CONSUMER, NodeMasks, StorageBook, claim_uses
+from reconciler.scheduling.volumes.book import WAIT_FOR_FIRST_CONSUMER, StorageBook, claim_uses
 from reconciler.scheduling.volumes.local_room import LocalRoom
+from reconciler.scheduling.volumes.migration import MIGRATIONS, is_migrated, translated_terms
+from reconciler.scheduling.volumes.node_masks import NodeMasks
 from reconciler.values.quantity import Rounding, amount_text
 
 PLUGIN = "VolumeBinding"

@@ -1,8 +1,9 @@
 """VolumeRestrictions: disks that two pods cannot share on a node, and claims that one pod has for itself."""
 
 from reconciler.cluster.pods.pod import VolumeUse
-from reconciler.scheduling.bindings import Bindings, Presence
-from reconciler.scheduling.index_set import Holders
+from reconciler.scheduling.bindings import Bindings
+from reconciler.scheduling.holders import Holders
+from reconciler.scheduling.presence import Presence
 from reconciler.scheduling.shapes import ShapeTable
 from reconciler.scheduling.verdict import Rejection
 from reconciler.scheduling.volumes.book import CLAIM_KIND, StorageBook, claim_uses

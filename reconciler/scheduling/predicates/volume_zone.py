@@ -6,8 +6,9 @@ from reconciler.cluster.volume import PersistentVolume
 from reconciler.scheduling.nodes import NodeTable
 from reconciler.scheduling.shapes import ShapeTable
 from reconciler.scheduling.verdict import Rejection
-from reconciler.scheduling.volumes.attachments import BETA_REGION, BETA_ZONE, REGION, ZONE
-from reconciler.scheduling.volumes.book import WAIT_FOR_FIRST_CONSUMER, NodeMasks, StorageBook, claim_uses
+from reconciler.scheduling.volumes.book import WAIT_FOR_FIRST_CONSUMER, StorageBook, claim_uses
+from reconciler.scheduling.volumes.migration import BETA_REGION, BETA_ZONE, REGION, ZONE
+from reconciler.scheduling.volumes.node_masks import NodeMasks
 
 PLUGIN = "VolumeZone"
 _KEYS = (BETA_ZONE, BETA_REGION, ZONE, REGION)

@@ -1,12 +1,9 @@
 """Claims, volumes, classes and CSI nodes by name."""
 
-from collections.abc import Callable, Hashable
-
 from reconciler.cluster.nodes.attachment import StorageCapacity, VolumeAttachment
 from reconciler.cluster.pods.pod import PodShape, VolumeUse
 from reconciler.cluster.volume import CsiNode, PersistentVolume, PersistentVolumeClaim, StorageClass
 from reconciler.cluster.world import World
-from reconciler.scheduling.nodes import NodeTable
 
 WAIT_FOR_FIRST_CONSUMER = "WaitForFirstConsumer"
 CLAIM_KIND = "PersistentVolumeClaim"
@@ -84,32 +81,3 @@ class StorageBook:
 def claim_uses(shape: PodShape) -> tuple[VolumeUse, ...]:
     """The volumes of a shape that go through claims."""
     return tuple(use for use in shape.volumes if use.kind == CLAIM_KIND)
-
-
-# Judgements of all nodes by what they carry as labels, remembered: most volumes share a few topologies.
-
-
-class NodeMasks:
-    """Bytes by node, 1 where a judgement says no; each judgement is made once a node."""
-
-    def __init__(self, nodes: NodeTable) -> None:
-        self._nodes = nodes
-        self._masks: dict[Hashable, bytearray] = {}
-
-    def get(self, key: Hashable, suits: Callable[[int], bool]) -> bytearray:
-        """The mask of a judgement; `key` must name it completely."""
-        mask = self._masks.get(key)
-        if mask is None:
-            mask = self._masks[key] = bytearray()
-        for node in range(len(mask), len(self._nodes)):
-            mask.append(not suits(node))
-        return mask
-
-    def clear(self) -> None:
-        """Forget everything: what judgements go by has changed."""
-        self._masks.clear()
-
-    def drop_to(self, count: int) -> None:
-        """Forget nodes from index `count` on."""
-        for mask in self._masks.values():
-            del mask[count:]

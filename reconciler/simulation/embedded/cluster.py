@@ -16,10 +16,12 @@ from reconciler.decisions.groups.passing_taints import starts_with
 from reconciler.policy.documents import PolicySet
 from reconciler.scheduling.default_spread import DefaultSpread, with_default_spread
 from reconciler.scheduling.devices.resolved_claims import with_resolved_claims
-from reconciler.simulation.embedded.agenda import Agenda, Durations, Happened, Journal, MachineBehaviour
+from reconciler.simulation.embedded.agenda import Agenda
 from reconciler.simulation.embedded.disruption_controller import DisruptionController
 from reconciler.simulation.embedded.drains import Drains
+from reconciler.simulation.embedded.durations import Durations, MachineBehaviour
 from reconciler.simulation.embedded.field_owner import OUR_MANAGER, TOPOLOGY_MANAGER, Via, taken, written_by
+from reconciler.simulation.embedded.journal import Happened, Journal
 from reconciler.simulation.embedded.machines import Machines
 from reconciler.simulation.embedded.moves_at_once import MovesAtOnce
 from reconciler.simulation.embedded.objects import ClusterObjects

@@ -5,7 +5,8 @@ from collections.abc import Callable
 import msgspec
 
 from reconciler.cluster.nodes.node import NodeShape, Taint
-from reconciler.simulation.embedded.agenda import Agenda, Durations
+from reconciler.simulation.embedded.agenda import Agenda
+from reconciler.simulation.embedded.durations import Durations
 from reconciler.simulation.embedded.objects import ClusterObjects
 from reconciler.simulation.embedded.pod_lifecycle import PodLifecycle
 from reconciler.simulation.embedded.pod_object import NodeObject, PodObject

@@ -14,8 +14,10 @@ from reconciler.cluster.world import DaemonPods
 from reconciler.decisions.demand.worth import GPU_RESOURCES
 from reconciler.decisions.groups.daemons import StaticPod
 from reconciler.scheduling.state import SchedulingState
-from reconciler.simulation.embedded.agenda import Agenda, Durations, Happened, Journal, MachineBehaviour
+from reconciler.simulation.embedded.agenda import Agenda
 from reconciler.simulation.embedded.drains import Drains
+from reconciler.simulation.embedded.durations import Durations, MachineBehaviour
+from reconciler.simulation.embedded.journal import Happened, Journal
 from reconciler.simulation.embedded.objects import ClusterObjects
 from reconciler.simulation.embedded.pod_lifecycle import PodLifecycle
 from reconciler.simulation.embedded.pod_object import NodeObject, PodObject

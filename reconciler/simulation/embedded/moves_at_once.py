@@ -12,9 +12,10 @@ from itertools import groupby
 from reconciler.cluster.pods.pod import PodPhase
 from reconciler.cluster.pods.pod_table import PodTable, is_gated, is_ready, phase_code
 from reconciler.scheduling.departing import departing
-from reconciler.simulation.embedded.agenda import Agenda, Happened, Journal
+from reconciler.simulation.embedded.agenda import Agenda
 from reconciler.simulation.embedded.disruption_controller import DisruptionController
 from reconciler.simulation.embedded.drains import Drains
+from reconciler.simulation.embedded.journal import Happened, Journal
 from reconciler.simulation.embedded.objects import ClusterObjects
 from reconciler.simulation.embedded.scheduler import Scheduler
 from reconciler.simulation.embedded.workloads import Workloads

@@ -14,9 +14,9 @@ from reconciler.decisions.reasons.sizes import Headroom
 from reconciler.plan.plan import ActionKind, GroupLine, Plan, PodOutcome
 from reconciler.policy.documents import Limit, PolicySet
 from reconciler.policy.values.label_selector import selector_matches
-from reconciler.simulation.embedded.agenda import Event, Happened
 from reconciler.simulation.embedded.cluster import SimulatedCluster
 from reconciler.simulation.embedded.field_owner import OUR_MANAGER
+from reconciler.simulation.embedded.journal import Event, Happened
 from reconciler.values.label_selector import selects
 from reconciler.values.money import HOURS_PER_MONTH, parse_money, price_text
 

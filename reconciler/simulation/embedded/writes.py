@@ -4,13 +4,13 @@ import msgspec
 
 from reconciler.cluster.nodes.node import Taint
 from reconciler.cluster.target import TargetFacts, TargetRef
-from reconciler.cluster.targets.owner_evidence import read_hold
+from reconciler.cluster.targets.hold_mark import read_hold
 from reconciler.decisions.ownership.owner import OUR_MARKS
 from reconciler.plan.plan import Bound
-from reconciler.simulation.embedded.agenda import Happened
 from reconciler.simulation.embedded.cluster import SimulatedCluster
 from reconciler.simulation.embedded.drains import DELETING_TAINT, Drain
 from reconciler.simulation.embedded.field_owner import OUR_MANAGER, applied, claimed, conflict, disclaimed
+from reconciler.simulation.embedded.journal import Happened
 
 
 class Written(msgspec.Struct, frozen=True, kw_only=True):

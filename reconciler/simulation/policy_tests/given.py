@@ -10,10 +10,11 @@ from reconciler.decisions.groups.effective_groups import effective_groups
 from reconciler.policy.documents import PolicySet
 from reconciler.policy.policy_test import Given, GivenNodes, PolicyTestText
 from reconciler.policy.stated_workload import StatedWorkload
-from reconciler.simulation.embedded.agenda import AT_ONCE, Happened
 from reconciler.simulation.embedded.cluster import SimulatedCluster
+from reconciler.simulation.embedded.durations import AT_ONCE
 from reconciler.simulation.embedded.field_owner import OUR_MANAGER, Via
-from reconciler.simulation.scenarios.scenario_play import controller_of, pod_of, pod_row
+from reconciler.simulation.embedded.journal import Happened
+from reconciler.simulation.scenarios.start_world import controller_of, pod_of, pod_row
 
 WAITED_SECONDS = 3600
 """Pods on top have been pending for so long, so that no delay for new pods leaves them out."""

@@ -1,17 +1,11 @@
 """Demand of the past under a policy: the real decisions on the embedded cluster, in virtual time, from event to event."""
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from zlib import crc32
-
-from msgspec.structs import replace
 
 from reconciler.cluster.nodes.node import ZONE_LABEL
-from reconciler.cluster.pods.pod import Owner
 from reconciler.cluster.target import TargetRef
 from reconciler.cluster.values.resources import Resources
-from reconciler.cluster.workloads.workload import Controller
 from reconciler.cluster.world import World
 from reconciler.decisions.decide import DEFAULT_WORK_BUDGET, decide, settle
 from reconciler.decisions.groups.effective_groups import effective_groups
@@ -21,227 +15,19 @@ from reconciler.plan.money import money
 from reconciler.plan.plan import ActionKind, Plan, PodOutcome
 from reconciler.plan.replay import Replay, ReplayFigures
 from reconciler.plan.waiting_times import waited_seconds
-from reconciler.policy.documents import GroupFields, PolicySet, ScaleDown, Size, Window
-from reconciler.policy.windows import window_edges
-from reconciler.scheduling.state import SchedulingState
-from reconciler.simulation.embedded.agenda import Event, Happened, MachineBehaviour
+from reconciler.policy.documents import PolicySet
 from reconciler.simulation.embedded.cluster import SimulatedCluster
-from reconciler.simulation.embedded.objects import ClusterObjects
-from reconciler.simulation.embedded.pod_object import NodeObject, PodObject
-from reconciler.simulation.embedded.workloads import Workload
+from reconciler.simulation.embedded.durations import MachineBehaviour
+from reconciler.simulation.embedded.journal import Event, Happened
 from reconciler.simulation.embedded.writes import SimulatedWrites
 from reconciler.simulation.execution import execute
+from reconciler.simulation.replays.demand_play import Demand
+from reconciler.simulation.replays.policy_clock import PolicyClock
 from reconciler.simulation.replays.replay_figures import Ledger, share_permille
-from reconciler.simulation.replays.trace import DemandSource, DemandStep, Trace, policy_world
+from reconciler.simulation.replays.trace import Trace, policy_world
+from reconciler.simulation.replays.zone_spread import ZoneSpread
 from reconciler.simulation.timers import next_timer_seconds
 from reconciler.values.instant import instant_text
-
-# Puts the demand of a trace on a simulated cluster, as the controllers of the pods would.
-
-
-class Demand:
-    """The pods of a trace. Every step is put on the cluster's agenda; `wanted` is how many pods each source wants now."""
-
-    def __init__(self, trace: Trace, cluster: SimulatedCluster) -> None:
-        self._trace = trace
-        self._cluster = cluster
-        objects = cluster.objects
-        self._shapes = [objects.new_pod_shape(source.shape, source.traits) for source in trace.sources]
-        self._traits = [objects.traits(source.traits) for source in trace.sources]
-        self._seen = 0
-        self.wanted = list(trace.present)
-
-    def begin(self) -> None:
-        """Let what is wanted from the start on happen now, and the rest in its time."""
-        for step in self._trace.steps:
-            at = self._cluster.now_seconds if step.at_seconds <= self._trace.start_seconds else step.at_seconds
-            self._cluster.agenda.at(at, partial(self._step, step))
-
-    def _step(self, step: DemandStep) -> None:
-        for index, pods in step.changes:
-            more = pods - self.wanted[index]
-            self.wanted[index] = pods
-            source = self._trace.sources[index]
-            owner = source.traits.controller
-            if owner is None:
-                self._bare(index, source, wanted=pods > 0)
-            elif more > 0:
-                self._grow(index, source, self._workload(source, owner), more)
-            else:
-                self._shrink(index, self._workload(source, owner), -more)
-        self._cluster.objects.touch()
-        self._cluster.journal.add(self._cluster.now_seconds, Happened.DEMAND_CHANGED, self._trace.name, after=sum(self.wanted))
-
-    def _workload(self, source: DemandSource, owner: Owner) -> Workload:
-        namespace = source.shape.namespace
-        workload = self._cluster.workloads.define(owner.kind, namespace, owner.name, source.shape, source.traits)
-        controllers = self._cluster.objects.controllers
-        if workload.key not in controllers:
-            controllers[workload.key] = Controller(
-                api_group=owner.api_group, kind=owner.kind, namespace=namespace, name=owner.name, uid=owner.uid, replicas=0
-            )
-        return workload
-
-    def _grow(self, index: int, source: DemandSource, workload: Workload, pods: int) -> None:
-        """New pods like those of the source: its controller takes what has left as the pattern."""
-        self._cluster.workloads.scale(workload, workload.desired + pods)
-        for _ in range(pods):
-            self._seen += 1
-            name = source.pod_name or f"{workload.key[2]}-pattern-{self._seen}"
-            workload.vacant.append(
-                PodObject(source.shape.namespace, name, "", self._shapes[index], self._traits[index], self._cluster.now_seconds)
-            )
-
-    def _shrink(self, index: int, workload: Workload, pods: int) -> None:
-        """Delete pods of the source; a StatefulSet's is known by its name.
-
-        SOURCE: the order of ReplicaSets (`ActivePodsWithRanks`). Pods without a node go first, then unready ones. Then come those
-        that share their node with the most pods of the controller, then the youngest. Equal pods go by their random uid. Here a
-        checksum of the name replaces the uid, so that no zone or node is preferred.
-        """
-        name = self._trace.sources[index].pod_name
-        going = [
-            pod
-            for pod in workload.pods
-            if pod.active and pod.shape == self._shapes[index] and pod.traits == self._traits[index] and name in ("", pod.name)
-        ]
-        beside = Counter(pod.node for pod in workload.pods if pod.active and pod.node is not None)
-        going.sort(
-            key=lambda pod: (
-                pod.node is not None,
-                pod.ready,
-                -beside[pod.node] if pod.node is not None else 0,
-                -pod.created,
-                crc32(pod.key.encode()),
-                pod.name,
-            )
-        )
-        self._cluster.workloads.want(workload, max(0, workload.desired - pods))
-        for pod in going[:pods]:
-            self._cluster.pods.terminate(pod)
-            if pod in workload.vacant:
-                workload.vacant.remove(pod)
-
-    def _bare(self, index: int, source: DemandSource, *, wanted: bool) -> None:
-        """A pod that no controller makes."""
-        objects = self._cluster.objects
-        key = (source.shape.namespace, source.pod_name)
-        there = objects.pods.get(key)
-        if wanted and there is None:
-            uid = f"uid-{source.shape.namespace}-{source.pod_name}"
-            now = self._cluster.now_seconds
-            pod = PodObject(*key, uid, self._shapes[index], self._traits[index], now)
-            self._cluster.pods.created(objects.add_pod(pod))
-        elif not wanted and there is not None:
-            self._cluster.pods.terminate(there)
-
-
-# Instants at which a policy changes its effect without any event: windows, scheduled budgets, ends of holds.
-
-
-class PolicyClock:
-    """The edges of everything in a policy that depends on the clock."""
-
-    def __init__(self, policy: PolicySet) -> None:
-        rules = policy.policy
-        levels: list[GroupFields] = [*policy.groups, *(tier.defaults for tier in rules.tiers), rules.defaults]
-        self._windows = {
-            replace(window, name="", size=Size(), scale_down=ScaleDown()) for one in levels for window in one.windows
-        }
-        self._windows |= {
-            Window(schedule=budget.schedule, time_zone=budget.time_zone, duration_seconds=budget.duration_seconds or 0)
-            for budget in rules.budgets
-            if budget.schedule
-        }
-        self._ends = sorted(
-            fields.hold.until_seconds for fields in levels if fields.hold is not None and fields.hold.until_seconds is not None
-        )
-        self._known: int | None = -1
-
-    def next_edge(self, after_seconds: int) -> int | None:
-        """The first edge after an instant (Unix seconds); instants must not go back. None: there are no more."""
-        if self._known is not None and self._known <= after_seconds:
-            self._known = min(self._edges(after_seconds), default=None)
-        return self._known
-
-    def _edges(self, after_seconds: int) -> Iterator[int]:
-        for window in self._windows:
-            yield from window_edges(window, after_seconds)
-        yield from (end for end in self._ends if end > after_seconds)
-
-
-# Pods that prefer to be spread over zones: how the scheduler of a replay places them, and how even they are.
-#
-# SOURCE: a preferred pod anti-affinity over topology.kubernetes.io/zone, as in kube-scheduler's InterPodAffinity score. A node in
-# a zone with fewer pods of the same kind scores higher, and one without room scores nothing. So the preference holds only while a
-# zone has room.
-
-
-class ZoneSpread:
-    """Follows the pods of some shapes in a simulated cluster."""
-
-    def __init__(self, objects: ClusterObjects, shapes: frozenset[int], zones: frozenset[str]) -> None:
-        """`shapes` are indices. `zones` are those that nodes can be in at all."""
-        self._objects = objects
-        self._shapes = set(shapes)
-        self._zones = zones
-        self._weighted = 0
-        self._seconds = 0
-
-    def place(self, state: SchedulingState, shape: int, count: int, nodes: list[NodeObject]) -> tuple[tuple[int, int], ...]:
-        """Bind up to `count` pods, each in the zone that has the fewest and still has room; (node, pods bound)."""
-        if shape not in self._shapes:
-            return state.place(shape, count)
-        by_zone: dict[str, list[int]] = {}
-        for index, node in enumerate(nodes):
-            if state.closed(index):
-                continue
-            by_zone.setdefault(self._zone(node), []).append(index)
-        there = self._counts(shape)
-        placed: Counter[int] = Counter()
-        for _ in range(count):
-            for zone in sorted(by_zone, key=lambda zone: (there[zone], zone)):
-                places = state.place(shape, 1, by_zone[zone])
-                if places:
-                    placed[places[0][0]] += 1
-                    there[zone] += 1
-                    break
-                del by_zone[zone]  # no room for one of them now, so none for the next either
-            else:
-                break
-        return tuple(sorted(placed.items()))
-
-    def pass_time(self, seconds: int) -> None:
-        """The pods stayed where they are for this many seconds."""
-        for shape in sorted(self._shapes):
-            counts = self._counts(shape)
-            pods = sum(counts.values())
-            zones = len(self._zones)
-            if pods < 2 or zones < 2:
-                continue
-            possible = pods - -(-pods // zones)
-            self._weighted += seconds * (1000 * (pods - max(counts.values())) // possible)
-            self._seconds += seconds
-
-    def forget(self) -> None:
-        """Start the mean over."""
-        self._weighted = self._seconds = 0
-
-    @property
-    def permille(self) -> int | None:
-        """The mean so far; None without two pods of one shape and two zones."""
-        return self._weighted // self._seconds if self._seconds else None
-
-    def _counts(self, shape: int) -> Counter[str]:
-        return Counter(
-            self._zone(pod.node)
-            for pod in self._objects.pods.values()
-            if pod.shape == shape and pod.node is not None and pod.active
-        )
-
-    def _zone(self, node: NodeObject) -> str:
-        return next((value for key, value in self._objects.shape_of(node).labels if key == ZONE_LABEL), "")
-
 
 INTERVAL_SECONDS = 10
 """The time between two iterations (the Cluster Autoscaler's default scan interval)."""
@@ -472,8 +258,6 @@ class ReplayRun:
             series=totals.series,
         )
 
-
-# One trace under one or two policies, on the same cluster.
 
 Progress = Callable[[int, int], None]
 

@@ -9,7 +9,7 @@ from reconciler.cluster.pods.pod import PodShape
 from reconciler.cluster.values.resources import Resources
 from reconciler.plan.money import money
 from reconciler.plan.replay import GroupFigures, ReplaySeries
-from reconciler.simulation.embedded.agenda import Event, Happened
+from reconciler.simulation.embedded.journal import Event, Happened
 from reconciler.simulation.replays.sampled_series import SeriesSampler
 
 _NOTHING = Resources()

@@ -13,12 +13,12 @@ from reconciler.cluster.target import FieldOwner, OwnerEvidence, TargetFacts, Ta
 from reconciler.cluster.values.quantity import QuantityError, milli, whole
 from reconciler.cluster.values.resources import Resources
 from reconciler.cluster.world import World
+from reconciler.decisions.groups.discovered_groups import target_ref
 from reconciler.decisions.groups.effective_groups import effective_groups
-from reconciler.decisions.groups.membership import target_ref
 from reconciler.policy.documents import PolicySet
 from reconciler.simulation.embedded.field_owner import OUR_MANAGER
 from reconciler.simulation.scenarios.scenario import Start
-from reconciler.simulation.scenarios.scenario_play import start_world
+from reconciler.simulation.scenarios.start_world import start_world
 from reconciler.values.instant import InstantError, parse_instant
 from reconciler.values.label_selector import LabelSelector, Requirement
 from reconciler.values.whole_number import whole_number

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from reconciler.plan.replay import RunTotals
 from reconciler.plan.waiting_times import waited_seconds
-from reconciler.simulation.embedded.agenda import Event, Happened
+from reconciler.simulation.embedded.journal import Event, Happened
 
 
 def summarize(

@@ -234,7 +234,7 @@ def test_a_zip_is_called_one(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["bomb", "bomb.json", "bomb.tar.gz"])
 def test_a_bomb_of_any_name_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     """What unpacks to far more than objects do never fills the memory."""
-    monkeypatch.setattr("reconciler.cluster.snapshots.texts._LEAST_BYTES", 1 << 20)
+    monkeypatch.setattr("reconciler.cluster.snapshots.unpacking_bound._LEAST_BYTES", 1 << 20)
     zeros = io.BytesIO()
     with tarfile.open(fileobj=zeros, mode="w") as archive:
         entry = tarfile.TarInfo("x/pods.json")

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from reconciler.cluster.snapshots.snapshot import SnapshotError, read_snapshot
-from reconciler.cluster.snapshots.texts import json_parts
+from reconciler.cluster.snapshots.yaml_texts import json_parts
 from tests.cluster.objects import Object, node, obj, pod, scalable
 
 

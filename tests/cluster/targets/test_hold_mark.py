@@ -2,7 +2,7 @@
 
 import pytest
 
-from reconciler.cluster.targets.owner_evidence import HoldMark, hold_text, read_hold
+from reconciler.cluster.targets.hold_mark import HoldMark, hold_text, read_hold
 
 SIX = 1_795_284_000
 """2026-11-21T18:00:00Z, by `date -d … +%s`."""

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from reconciler.cluster.target import OwnerEvidence
-from reconciler.cluster.targets.owner_evidence import hold_text
+from reconciler.cluster.targets.hold_mark import hold_text
 from reconciler.control.live.live_memory_store import LiveMemoryStore
 from reconciler.control.live.loop_status import loop_status
 from reconciler.control.live.plan_record import PlanRecorder

@@ -4,8 +4,8 @@ from reconciler.control.turn.loop import ControlLoop
 from reconciler.control.turn.memory_store import InMemoryStore
 from reconciler.policy.documents import PolicySet
 from reconciler.providers.simulated import SimulatedPort
-from reconciler.simulation.embedded.agenda import MachineBehaviour
 from reconciler.simulation.embedded.cluster import SimulatedCluster
+from reconciler.simulation.embedded.durations import MachineBehaviour
 from tests.builders import NOW, ClusterBuilder, machine_deployment, node_group, policy
 
 GENERAL = machine_deployment("general")

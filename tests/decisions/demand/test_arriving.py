@@ -2,7 +2,7 @@
 
 import pytest
 
-from reconciler.decisions.demand.pending import arriving
+from reconciler.decisions.demand.arriving import arriving
 from reconciler.decisions.reasons.pods import Arriving
 from reconciler.policy.documents import PodRules
 from tests.builders import NOW, ClusterBuilder, node_group, policy

@@ -8,7 +8,7 @@ import pytest
 from reconciler.cluster.pods.pod import PodPhase, VolumeUse
 from reconciler.cluster.pods.pod_table import PodTable
 from reconciler.cluster.world import World
-from reconciler.decisions.demand.purchase import MOST_KINDS, PodCounts
+from reconciler.decisions.demand.pod_counts import MOST_KINDS, PodCounts
 from reconciler.decisions.draft import Draft
 from reconciler.decisions.memory import Memory
 from reconciler.decisions.view import View

@@ -5,8 +5,9 @@ import pytest
 
 from reconciler.cluster.world import World
 from reconciler.decisions.decide import decide
-from reconciler.decisions.demand import purchase
-from reconciler.decisions.demand.purchase import NOTHING, Bought, Demand, PodCounts, came_late
+from reconciler.decisions.demand import pod_counts
+from reconciler.decisions.demand.pod_counts import PodCounts
+from reconciler.decisions.demand.purchase import NOTHING, Bought, Demand, came_late
 from reconciler.decisions.draft import Draft
 from reconciler.decisions.memory import Memory, Purchase
 from reconciler.decisions.view import View
@@ -127,7 +128,7 @@ def test_a_node_that_joins_after_its_machine_was_given_up_came_late(waited: int,
 @pytest.mark.parametrize(("kinds", "digits"), [(3, 8), (4, 3)])
 def test_kinds_are_told_apart_up_to_a_bound(kinds: int, digits: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """With more of them, fewer digits: as many as there are counts."""
-    monkeypatch.setattr(purchase, "MOST_KINDS", 3)
+    monkeypatch.setattr(pod_counts, "MOST_KINDS", 3)
     builder = ClusterBuilder()
     builder.group("general", nodes=1)
     for number in range(kinds):

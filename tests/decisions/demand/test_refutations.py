@@ -8,7 +8,7 @@ import pytest
 from reconciler.cluster.target import TargetTemplate
 from reconciler.cluster.world import World
 from reconciler.decisions.decide import decide
-from reconciler.decisions.demand.refutations import MOST_REMEMBERED
+from reconciler.decisions.demand.remembered_refutations import MOST_REMEMBERED
 from reconciler.decisions.memory import Memory
 from reconciler.plan.plan import Plan, PodOutcome
 from reconciler.policy.documents import Budget, Expander, PolicySet, Template

@@ -11,9 +11,10 @@ from reconciler.cluster.target import OwnerEvidence, TargetOption, TargetTemplat
 from reconciler.cluster.values.resources import Resources
 from reconciler.decisions.groups.effective_groups import effective_groups
 from reconciler.decisions.groups.effective_values import Sources
-from reconciler.decisions.groups.group import EffectiveGroup, difference, size_difference
+from reconciler.decisions.groups.group import EffectiveGroup
 from reconciler.decisions.groups.new_node import TemplateResult, new_node_shape
 from reconciler.decisions.groups.passing_taints import transient
+from reconciler.decisions.groups.similar_groups import difference, size_difference
 from reconciler.policy.documents import (
     Counting,
     GroupFields,

@@ -5,7 +5,7 @@ import pytest
 
 from reconciler.cluster.nodes.node import NodeShape
 from reconciler.cluster.target import TargetTemplate
-from reconciler.decisions.groups.group import difference, ignored_labels
+from reconciler.decisions.groups.similar_groups import difference, ignored_labels
 from tests.builders import ClusterBuilder, amounts, node_group, policy
 from tests.decisions.deciding import plan_of
 

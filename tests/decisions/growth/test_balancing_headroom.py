@@ -3,8 +3,8 @@
 import msgspec
 import pytest
 
-from reconciler.decisions.groups.group import difference, ignored_labels
-from reconciler.decisions.growth.expanders import siblings
+from reconciler.decisions.groups.similar_groups import difference, ignored_labels
+from reconciler.decisions.growth.siblings import siblings
 from reconciler.decisions.memory import BackoffState, Memory
 from reconciler.decisions.view import View
 from reconciler.decisions.work import Work

@@ -10,7 +10,8 @@ from reconciler.cluster.pods.pod import SpreadConstraint
 from reconciler.decisions.decide import decide
 from reconciler.decisions.demand.pending import pending_demand
 from reconciler.decisions.draft import Draft
-from reconciler.decisions.growth.filling import Filling, open_domains
+from reconciler.decisions.growth.filling import Filling
+from reconciler.decisions.growth.open_domains import open_domains
 from reconciler.decisions.growth.options import _option, options_of
 from reconciler.decisions.memory import Memory
 from reconciler.decisions.situation.waiting_pods import waiting_pods

@@ -11,7 +11,8 @@ from reconciler.decisions.growth.filling import Filling
 from reconciler.decisions.memory import Memory
 from reconciler.decisions.situation.waiting_pods import waiting_pods
 from reconciler.decisions.view import View
-from reconciler.decisions.work import Shares, Work
+from reconciler.decisions.work import Work
+from reconciler.decisions.work_shares import Shares
 from tests.builders import NOW, ClusterBuilder, node_group, policy, selector
 
 HOST = "kubernetes.io/hostname"

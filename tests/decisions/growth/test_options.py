@@ -13,10 +13,11 @@ from reconciler.decisions.growth.filling import Filling, _holds, _Kept
 from reconciler.decisions.growth.options import _holds_for, options_of
 from reconciler.decisions.memory import Memory
 from reconciler.decisions.view import View
-from reconciler.decisions.work import Shares, Work
+from reconciler.decisions.work import Work
+from reconciler.decisions.work_shares import Shares
 from reconciler.plan.plan import PodOutcome
 from reconciler.policy.documents import PolicySet, Template
-from reconciler.scheduling.new_nodes import Filled
+from reconciler.scheduling.filled_nodes import Filled
 from tests.builders import NOW, ClusterBuilder, amounts, node_group, policy, selector
 from tests.decisions.deciding import plan_of
 

@@ -4,7 +4,8 @@ import pytest
 
 from reconciler.cluster.pods.pod import SpreadConstraint
 from reconciler.decisions.growth import scale_up
-from reconciler.decisions.growth.options import FEW_GROUPS, Shortlist, options_of
+from reconciler.decisions.growth.options import options_of
+from reconciler.decisions.growth.shortlist import FEW_GROUPS, Shortlist
 from reconciler.decisions.memory import Memory
 from reconciler.decisions.view import View
 from reconciler.decisions.work import Work

@@ -8,7 +8,7 @@ import pytest
 from reconciler.cluster.snapshots.snapshot import read_snapshot
 from reconciler.cluster.target import Caution, TargetFacts, TargetRef
 from reconciler.cluster.world import World
-from reconciler.decisions.lints.cluster import setup_findings
+from reconciler.decisions.lints.setup import setup_findings
 from reconciler.decisions.memory import Memory
 from reconciler.decisions.view import View
 from reconciler.decisions.work import Work

@@ -16,7 +16,8 @@ from reconciler.rendering.documents.explanation.case import Case
 from reconciler.rendering.printers.html.plan import plan_html
 from reconciler.rendering.printers.text.explanation.group import explain_group
 from reconciler.rendering.printers.text.plan import plan_text
-from reconciler.rendering.words.wording import held_words, next_block, next_step
+from reconciler.rendering.words.next_step import next_block, next_step
+from reconciler.rendering.words.wording import held_words
 from tests.builders import NOW, ClusterBuilder, node_group, policy
 from tests.decisions.deciding import codes, group, of_kind, plan_of
 

@@ -16,7 +16,8 @@ from reconciler.decisions.memory import Memory
 from reconciler.decisions.ownership.owner import POLICY_MARK
 from reconciler.plan.plan import GroupLine
 from reconciler.policy.documents import Hold, PolicySet
-from reconciler.rendering.words.wording import held_words, next_block, next_step
+from reconciler.rendering.words.next_step import next_block, next_step
+from reconciler.rendering.words.wording import held_words
 from reconciler.values.instant import parse_instant
 from tests.builders import NOW, ClusterBuilder, node_group, policy
 from tests.decisions.deciding import group, plan_of

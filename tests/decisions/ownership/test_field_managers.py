@@ -14,7 +14,8 @@ from reconciler.cluster.snapshots.redaction import WORDS
 from reconciler.cluster.target import FieldOwner, OwnerEvidence, TargetFacts
 from reconciler.cluster.targets.owner_evidence import tracking
 from reconciler.cluster.wire.meta import OwnerReference
-from reconciler.decisions.ownership.owner import AT_SCALE, PERSON_TOOLS, Terms, declared_by, judge
+from reconciler.decisions.ownership.owner import Terms, declared_by, judge
+from reconciler.decisions.ownership.person_tools import AT_SCALE, PERSON_TOOLS
 from reconciler.plan.plan import OwnerState
 from tests.builders import NOW
 from tests.values import machine_deployment

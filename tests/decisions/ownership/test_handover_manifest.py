@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from reconciler.cluster.target import FieldOwner, OwnerEvidence
-from reconciler.decisions.ownership.handover import drop_warnings
+from reconciler.decisions.ownership.dropped_replicas import drop_warnings
 from reconciler.policy.manifests.dropped_sizes import dropped_sizes
 from tests.builders import ClusterBuilder
 

@@ -22,7 +22,7 @@ from reconciler.gitops.pull_requests.job_outputs import annotations, output_text
 from reconciler.gitops.pull_requests.pull_request import NoPullRequestError, PullRequest, pull_request
 from reconciler.policy.place import Place
 from reconciler.policy.problems.problem import Problem, Severity
-from reconciler.rendering.printers.markdown.document import GITHUB_LIMIT, length
+from reconciler.rendering.printers.markdown.host_length import GITHUB_LIMIT, length
 
 FIRST = Message(key="prod", digest="sha256:1", head="abc", order=1000, markdown="Plan\n\ntext\n\n<sub>foot</sub>\n")
 

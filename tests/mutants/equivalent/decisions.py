@@ -17,7 +17,7 @@ EQUIVALENT: dict[str, dict[str, str]] = {
             "where nobody ends it is told only for a refusal of the last minute, which is later"
         ),
     },
-    "reconciler/decisions/demand/purchase.py": {
+    "reconciler/decisions/demand/pod_counts.py": {
         "0 -> 1 in: counts = {kind: max(before.get(kind, 0), now.get(kind, 0)) for kind in sorted({*before, *now})}": (
             "every kind is in one of them, and what is counted is one at least"
         ),
@@ -25,6 +25,8 @@ EQUIVALENT: dict[str, dict[str, str]] = {
             "all kinds of one count have as many digits"
         ),
         "len(kind) <= digits -> len(kind) < digits": "folding to as many digits as there are changes nothing",
+    },
+    "reconciler/decisions/demand/purchase.py": {
         "state is NodeState.UNREADY or not node.ready or shape.unschedulable -> not node.ready or shape.unschedulable": (
             "a node in that state is not ready"
         ),
@@ -33,29 +35,32 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         ),
         "purchase is None or not grown -> not grown": "where some grow there is a purchase",
         "purchase is not None and self._lasts -> self._lasts": "a demand lasts where there is a purchase alone",
-        "bool(closed) and any((state not in (NodeState.LEAVING, NodeState.NOT_STARTED) and (not _takes_none(node, state, "
-        "draft.world.node_shapes[node.shape])) for node, state in zip(draft.world.nodes, draft.states, strict=True) if "
-        "node.name in closed)) -> any((state not in (NodeState.LEAVING, NodeState.NOT_STARTED) and (not "
-        "_takes_none(node, state, draft.world.node_shapes[node.shape])) for node, state in zip(draft.world.nodes, "
-        "draft.states, strict=True) if node.name in closed))": ("of no names none is there"),
+        (
+            "bool(closed) and any((state not in (NodeState.LEAVING, NodeState.NOT_STARTED) and (not _takes_none(node, state, "
+            "draft.world.node_shapes[node.shape])) for node, state in zip(draft.world.nodes, draft.states, strict=True) if "
+            "node.name in closed)) -> any((state not in (NodeState.LEAVING, NodeState.NOT_STARTED) and (not "
+            "_takes_none(node, state, draft.world.node_shapes[node.shape])) for node, state in zip(draft.world.nodes, "
+            "draft.states, strict=True) if node.name in closed))"
+        ): "of no names none is there",
         "purchase is None or not self._lasts -> not self._lasts": "a demand lasts where there is a purchase alone",
     },
     "reconciler/decisions/situation/backoff.py": {
         "30 -> 31": "the longest wait is below a billion times the first",
         "before is not None and known -> known": "only what is there is known",
     },
-    "reconciler/decisions/growth/expanders.py": {
-        "other.group.template is not None and draft.room(other, other.group.template)[0] > 0 -> draft.room(other, "
-        "other.group.template)[0] > 0": ("siblings have templates, or there is one group alone"),
-        "False -> True in: return [(False, score, Fraction(0)) for score in scores]": "what is first for all decides nothing",
+    "reconciler/decisions/growth/siblings.py": {
+        (
+            "other.group.template is not None and draft.room(other, other.group.template)[0] > 0 -> draft.room(other, "
+            "other.group.template)[0] > 0"
+        ): "siblings have templates, or there is one group alone",
     },
-    "reconciler/decisions/growth/cost/fillings.py": {
+    "reconciler/decisions/growth/expanders.py": {
+        "False -> True in: return [(False, score, Fraction(0)) for score in scores]": ("what is first for all decides nothing"),
+    },
+    "reconciler/decisions/growth/cost/columns.py": {
         "0 -> 1 in: if prices is None or search.left <= 0:": _EFFORT,
-        "5 -> 6": "what rounding may lose, in millionths of a dollar an hour: fillings that pay less than that change no price",
-        "300 -> 301": _EFFORT,
+        "5 -> 6": ("what rounding may lose, in millionths of a dollar an hour: fillings that pay less than that change no price"),
         "2 -> 3 in: _OF_EACH = 2  # fillings of an offer that one round adds": _EFFORT,
-        "6 -> 7": _EFFORT,
-        "4 -> 5": _EFFORT,
         "1000000 -> 1000001": _EFFORT,
         "30000 -> 30001": _EFFORT,
         "14000000 -> 14000001": _EFFORT,
@@ -68,15 +73,31 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         "(one + other) // 2 -> (one + other) * 2": (
             "which fillings are tried first: where they give nothing those by the values themselves are asked for"
         ),
+    },
+    "reconciler/decisions/growth/cost/polish.py": {
+        "300 -> 301": _EFFORT,
+        "80 -> 81": _EFFORT,
+        "12 -> 13": _EFFORT,
+        "8 -> 9": _EFFORT,
+        "self._prices[offer] >= self._prices[filling.offer] or not left -> self._prices[offer] >= self._prices[filling.offer]": (
+            "where no node is left none is moved"
+        ),
+        "left[index] and item.offers[filling.offer] -> item.offers[filling.offer]": ("where no pod is left none is moved"),
+    },
+    "reconciler/decisions/growth/cost/fillings.py": {
+        "6 -> 7": _EFFORT,
+        "4 -> 5": _EFFORT,
         "1 -> 2 in: best, best_score = -1, 0.0": "any number below zero stands for none",
         "pods and problem.items[index].offers[offer] -> problem.items[index].offers[offer]": (
             "items with no pod left are passed over further down"
         ),
+    },
+    "reconciler/decisions/growth/cost/near_fillings.py": {
         "have < want * most -> have <= want * most": "what is divided then comes to as many again",
-        "sum(map(float.__mul__, weights, map(float, item.need))) + 1e-09 -> "
-        "sum(map(float.__mul__, weights, map(float, item.need))) - 1e-09": (
-            "a pod that needs nothing is in every filling, whichever place in the order it has"
-        ),
+        (
+            "sum(map(float.__mul__, weights, map(float, item.need))) + 1e-09 -> "
+            "sum(map(float.__mul__, weights, map(float, item.need))) - 1e-09"
+        ): ("a pod that needs nothing is in every filling, whichever place in the order it has"),
     },
     "reconciler/decisions/growth/cost/rearrange.py": {
         "len(group.new_nodes) > count -> len(group.new_nodes) >= count": (
@@ -99,7 +120,7 @@ EQUIVALENT: dict[str, dict[str, str]] = {
     },
     "reconciler/decisions/growth/cost/master.py": {
         "10000 -> 10001": "a scale of costs: what is read back is scaled back",
-        "offer.most < most -> offer.most <= most": "a row that binds nothing: no mix needs more nodes than there are pods",
+        "offer.most < most -> offer.most <= most": ("a row that binds nothing: no mix needs more nodes than there are pods"),
         '1 -> 2 in: ("threads", 1),': "the solver may use threads in parallel methods alone, which are off",
         '0 -> 1 in: ("random_seed", 0),': "any seed will do that is always the same",
         "100000 -> 100001": _EFFORT,
@@ -129,14 +150,8 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         "1000 -> 1001": _EFFORT,
         "problem.size <= SMALL -> problem.size < SMALL": _EFFORT,
         "1 -> 2 in: for load in pricing.near(offer, prices.values, price - slack - 1, _NEAR_STEPS)": _EFFORT,
-        "300 -> 301": _EFFORT,
-        "80 -> 81": _EFFORT,
-        "12 -> 13": _EFFORT,
-        "8 -> 9": _EFFORT,
-        "self._prices[offer] >= self._prices[filling.offer] or not left -> self._prices[offer] >= self._prices[filling.offer]": (
-            "where no node is left none is moved"
-        ),
-        "left[index] and item.offers[filling.offer] -> item.offers[filling.offer]": "where no pod is left none is moved",
+    },
+    "reconciler/decisions/growth/cost/greedy.py": {
         "100 -> 101": _EFFORT,
         "1 -> 2 in: best_of: list[tuple[int | Load, int]] = [(-1, 0)] * len(problem.offers)": (
             "filled for every offer that may be used before it is read"
@@ -144,15 +159,15 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         "0 -> 1 in: best_of: list[tuple[int | Load, int]] = [(-1, 0)] * len(problem.offers)": (
             "filled for every offer that may be used before it is read"
         ),
-        "0 -> 1 in: best_offer, best_price, best_worth = -1, 1, 0": "read once there is a best offer, and written with it",
+        "0 -> 1 in: best_offer, best_price, best_worth = -1, 1, 0": ("read once there is a best offer, and written with it"),
         "1 -> 2 in: best_offer, best_price, best_worth = -1, 1, 0": (
             "any number below zero stands for none; the price is written with the offer"
         ),
-        "0 -> 1 in: load, gain = known.get((offer, way), ((), 0))": "without a load it is worked out before it is read",
-        "best_offer < 0 or (price * best_worth, best_worth) < (best_price * gain, gain) -> "
-        "(price * best_worth, best_worth) < (best_price * gain, gain)": (
-            "without a best offer the right side is above zero and the left is not"
-        ),
+        "0 -> 1 in: load, gain = known.get((offer, way), ((), 0))": ("without a load it is worked out before it is read"),
+        (
+            "best_offer < 0 or (price * best_worth, best_worth) < (best_price * gain, gain) -> "
+            "(price * best_worth, best_worth) < (best_price * gain, gain)"
+        ): ("without a best offer the right side is above zero and the left is not"),
         "1 -> 2 in: asked = [sum(item.need[kind] * item.count for item in problem.items) or 1 for kind in kinds]": (
             "what nobody asks for is divided: of nothing"
         ),
@@ -168,15 +183,21 @@ EQUIVALENT: dict[str, dict[str, str]] = {
             "none is kept, and the load, which is cut to what is left by then, is looked at once more: whole at least once"
         ),
     },
-    "reconciler/decisions/growth/filling.py": {
+    "reconciler/decisions/growth/open_domains.py": {
         "own <= known -> own < known": "what is known twice is known",
-        "self._rivals[shape] or frozenset() -> self._rivals[shape]": "`covers` has said yes, so that it is a set for every shape",
+    },
+    "reconciler/decisions/growth/filling.py": {
+        "self._rivals[shape] or frozenset() -> self._rivals[shape]": (
+            "`covers` has said yes, so that it is a set for every shape"
+        ),
         "known[shape] is not None and (counted := state.spread_with(shape)) -> (counted := state.spread_with(shape))": (
             "for a shape without an answer the next line says no"
         ),
-        "len(rivals) < len(place) -> len(rivals) <= len(place)": "which of the two is looked through: what both have is found",
-        "rivals if len(rivals) < len(place) else everybody & rivals -> rivals if not len(rivals) < len(place) else "
-        "everybody & rivals": ("which of the two is looked through: what both have is found"),
+        "len(rivals) < len(place) -> len(rivals) <= len(place)": ("which of the two is looked through: what both have is found"),
+        (
+            "rivals if len(rivals) < len(place) else everybody & rivals -> rivals if not len(rivals) < len(place) else "
+            "everybody & rivals"
+        ): "which of the two is looked through: what both have is found",
         "together or frozenset((other for other, _ in waiting)) -> frozenset((other for other, _ in waiting))": (
             "the same set, made anew"
         ),
@@ -185,14 +206,18 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         "template is not None and (own := template.label(ZONE_LABEL)) -> (own := template.label(ZONE_LABEL))": (
             "a group without template may not grow, and was passed over"
         ),
-        "left and template is not None and (draft.room(group, template)[0] > 0) -> template is not None and "
-        "draft.room(group, template)[0] > 0": ("no placeholder is left to place, which ends the loop as well"),
+        (
+            "left and template is not None and (draft.room(group, template)[0] > 0) -> template is not None and "
+            "draft.room(group, template)[0] > 0"
+        ): "no placeholder is left to place, which ends the loop as well",
         "left and template is not None and (draft.room(group, template)[0] > 0) -> left and draft.room(group, template)[0] > 0": (
             "a group without template may not grow, and was passed over"
         ),
         "missing <= 0 -> missing < 0": "growing by none changes nothing and tells nothing",
-        "missing <= 0 or (zone is not None and template.label(ZONE_LABEL) != zone) -> zone is not None and "
-        "template.label(ZONE_LABEL) != zone": ("growing by none or fewer changes nothing and tells nothing"),
+        (
+            "missing <= 0 or (zone is not None and template.label(ZONE_LABEL) != zone) -> zone is not None and "
+            "template.label(ZONE_LABEL) != zone"
+        ): "growing by none or fewer changes nothing and tells nothing",
     },
     "reconciler/decisions/growth/requests.py": {
         "group.group.facts is not None and group.group.facts.rolling_out -> group.group.facts.rolling_out": (
@@ -205,29 +230,37 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         "0 -> 1 in: if more > 0 and state.node_local(shape):": "one more is opened by the next turn as well",
         "more > 0 and state.node_local(shape) -> state.node_local(shape)": "opening no nodes changes nothing",
         "group.group.whole and room -> group.group.whole": "an answer for all of one room holds for no other",
+    },
+    "reconciler/decisions/growth/other_groups.py": {
         "0 -> 1 in: rank = min((draft.groups[position].group.tier_rank for position in offering), default=0)": (
             "there is an option, or nobody asks for the others"
         ),
-        "min((draft.groups[position].group.tier_rank for position in offering), default=0) -> "
-        "max((draft.groups[position].group.tier_rank for position in offering), default=0)": ("all options are of one tier"),
+        (
+            "min((draft.groups[position].group.tier_rank for position in offering), default=0) -> "
+            "max((draft.groups[position].group.tier_rank for position in offering), default=0)"
+        ): ("all options are of one tier"),
+    },
+    "reconciler/decisions/growth/shortlist.py": {
         "0 -> 1 in: self._pods = 0": "below the first number of pods, as nothing is",
         "self._class_of and options -> self._class_of": "without options nothing is asked again",
         "32 -> 33": "from how many groups on fewer are asked between two rounds: both ways give proper answers",
         "4 -> 5": "from how many groups on fewer are asked between two rounds: both ways give proper answers",
     },
     "reconciler/decisions/growth/scale_up.py": {
-        "bought or {node: group for group in draft.groups for node in group.new_nodes} -> "
-        "{node: group for group in draft.groups for node in group.new_nodes}": "the same is worked out again",
+        (
+            "bought or {node: group for group in draft.groups for node in group.new_nodes} -> "
+            "{node: group for group in draft.groups for node in group.new_nodes}"
+        ): "the same is worked out again",
         "sibling is not chosen and template is not None -> template is not None": (
             "the chosen group takes the node whether it is asked again or not"
         ),
         "len(together) > 1 -> len(together) >= 1": "shared among one group is kept by it",
     },
     "reconciler/decisions/lints/cluster.py": {
-        "facts is None or judgement.ownership.state is not OwnerState.HELD or (not facts.owner.topology_owned) -> "
-        "judgement.ownership.state is not OwnerState.HELD or not facts.owner.topology_owned": (
-            "who owns a target that is not there is unknown"
-        ),
+        (
+            "facts is None or judgement.ownership.state is not OwnerState.HELD or (not facts.owner.topology_owned) -> "
+            "judgement.ownership.state is not OwnerState.HELD or not facts.owner.topology_owned"
+        ): ("who owns a target that is not there is unknown"),
     },
     "reconciler/decisions/memory.py": {
         "0 -> 1 in: last_failed_seconds: UnixSeconds = 0": "a second after the beginning of 1970 is as long ago",
@@ -242,16 +275,18 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         "0 -> 1 in: since = max((owner.time_seconds or first_seen for owner in persons), default=0)": (
             "where no person wrote it is not looked at"
         ),
-        "ownership.state is OwnerState.HELD and any((one.startswith((_PERSON, _AS_PERSON)) for one in ownership.evidence)) -> "
-        "any((one.startswith((_PERSON, _AS_PERSON)) for one in ownership.evidence))": "no other state carries that sentence",
+        (
+            "ownership.state is OwnerState.HELD and any((one.startswith((_PERSON, _AS_PERSON)) for one in ownership.evidence)) "
+            "-> any((one.startswith((_PERSON, _AS_PERSON)) for one in ownership.evidence))"
+        ): ("no other state carries that sentence"),
     },
     "reconciler/decisions/removal/approval_ceiling.py": {
         "nodes > 0 -> nodes >= 0": "a span with no nodes in it is dropped further down",
         "self._free or 0 -> self._free": "asked only where there is a ceiling, which is a number then",
     },
     "reconciler/decisions/removal/budgets.py": {
-        "budget.percent or 0 -> budget.percent": "a budget has a count or a percentage, or it is refused as it is read",
-        "budget.duration_seconds or 0 -> budget.duration_seconds": "a schedule without a duration is refused as it is read",
+        "budget.percent or 0 -> budget.percent": ("a budget has a count or a percentage, or it is refused as it is read"),
+        "budget.duration_seconds or 0 -> budget.duration_seconds": ("a schedule without a duration is refused as it is read"),
     },
     "reconciler/decisions/removal/under_way.py": {
         "0 -> 1 in: view = View.of(world, policy, memory, now_seconds, Work(0))": "no step is asked for",
@@ -262,7 +297,7 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         ),
     },
     "reconciler/decisions/removal/consolidation.py": {
-        "not targets or not self._sources -> not targets": "without nodes to replace the loop below ends before it begins",
+        "not targets or not self._sources -> not targets": ("without nodes to replace the loop below ends before it begins"),
         "targets and self._sources -> self._sources": "without groups to grow the best of none ends the loop",
         "targets and self._sources -> targets": "without nodes to replace nothing is saved, which ends the loop",
         "targets and self._sources -> targets or self._sources": "without either of them nothing is saved, which ends the loop",
@@ -278,16 +313,22 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         ),
     },
     "reconciler/decisions/removal/drain.py": {
-        "rules.system_pod_timeout_seconds is not None and traits.namespace == 'kube-system' -> "
-        "rules.system_pod_timeout_seconds is not None or traits.namespace == 'kube-system'": _AGED,
-        "rules.system_pod_timeout_seconds is not None and traits.namespace == 'kube-system' -> "
-        "traits.namespace == 'kube-system'": _AGED,
-        "rules.system_pod_timeout_seconds is not None and traits.namespace == 'kube-system' -> "
-        "rules.system_pod_timeout_seconds is not None": _AGED,
+        (
+            "rules.system_pod_timeout_seconds is not None and traits.namespace == 'kube-system' -> "
+            "rules.system_pod_timeout_seconds is not None or traits.namespace == 'kube-system'"
+        ): _AGED,
+        (
+            "rules.system_pod_timeout_seconds is not None and traits.namespace == 'kube-system' -> "
+            "traits.namespace == 'kube-system'"
+        ): _AGED,
+        (
+            "rules.system_pod_timeout_seconds is not None and traits.namespace == 'kube-system' -> "
+            "rules.system_pod_timeout_seconds is not None"
+        ): _AGED,
         "0 -> 1 in: self._known[key] = self._verdict(pods.shape[index], traits, 0, 0)": _AGED,
     },
     "reconciler/decisions/removal/drain_report.py": {
-        "2 -> 3 in: return tuple(pin for _, _, pin in sorted(ranked, key=lambda entry: entry[:2]))": "every pod has one pin",
+        "2 -> 3 in: return tuple(pin for _, _, pin in sorted(ranked, key=lambda entry: entry[:2]))": ("every pod has one pin"),
         "True -> False": "what a hold says of a node is left out of the report, and it changes nothing else there",
     },
     "reconciler/decisions/removal/last_timer.py": {
@@ -295,9 +336,13 @@ EQUIVALENT: dict[str, dict[str, str]] = {
     },
     "reconciler/decisions/removal/load.py": {
         "2 -> 3": "room for one more number, which nobody reads",
-        "1 -> 2 in: named = ordinary[classes.index(kind)] if known.verdict.keeps else -1": "of pods without rules none is named",
+        "1 -> 2 in: named = ordinary[classes.index(kind)] if known.verdict.keeps else -1": (
+            "of pods without rules none is named"
+        ),
         "False -> True": "looked for among pods that have nothing of it, so that nothing is found",
-        "stays or not (known.verdict.keeps or known.special) -> stays": "nodes with other pods go the long way, to the same end",
+        "stays or not (known.verdict.keeps or known.special) -> stays": (
+            "nodes with other pods go the long way, to the same end"
+        ),
         "stays or not (known.verdict.keeps or known.special) -> not (known.verdict.keeps or known.special)": (
             "nodes with other pods go the long way, to the same end"
         ),
@@ -321,10 +366,10 @@ EQUIVALENT: dict[str, dict[str, str]] = {
             "a node of no group has a blocker that says so"
         ),
         "group is None or own -> own": "a node of no group has a blocker that says so",
-        "node != candidate.index and any((state.fits(shape, node) for shape in shapes)) -> "
-        "any((state.fits(shape, node) for shape in shapes))": (
-            "a node that headroom stands on and that is little used was kept for that before"
-        ),
+        (
+            "node != candidate.index and any((state.fits(shape, node) for shape in shapes)) -> "
+            "any((state.fits(shape, node) for shape in shapes))"
+        ): ("a node that headroom stands on and that is little used was kept for that before"),
         "False -> True in: return Judged(candidate=candidate, safe=False, blockers=candidate.keeps)": (
             "nodes that are judged are of groups"
         ),

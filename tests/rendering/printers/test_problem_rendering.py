@@ -13,8 +13,9 @@ from reconciler.policy.problems.problem import Problem, Severity
 from reconciler.rendering.documents.problems import problem_report
 from reconciler.rendering.printers.annotations import render_github
 from reconciler.rendering.printers.json_text import json_text
-from reconciler.rendering.printers.problem_lines import MAX_CELLS, render_problem, render_text, summary_line
+from reconciler.rendering.printers.problem_lines import MAX_CELLS, render_problem, render_text
 from reconciler.rendering.printers.sarif import render_sarif
+from reconciler.rendering.printers.tree_summary import summary_line
 from tests.policy.texts import read
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures" / "policy"

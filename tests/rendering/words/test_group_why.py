@@ -7,7 +7,7 @@ import pytest
 
 from reconciler.decisions.decide import decide
 from reconciler.decisions.memory import Memory
-from reconciler.decisions.reasons.sizes import LeastCostMix
+from reconciler.decisions.reasons.cost_choices import LeastCostMix
 from reconciler.plan.picture import Picture, Pictures
 from reconciler.plan.plan import Plan
 from reconciler.plan.reason import Reason

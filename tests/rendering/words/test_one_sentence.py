@@ -2,7 +2,7 @@
 
 import pytest
 
-from reconciler.rendering.words.wording import one_sentence
+from reconciler.rendering.words.one_sentence import one_sentence
 
 
 @pytest.mark.parametrize(

@@ -5,14 +5,10 @@ import pytest
 from reconciler.cluster.nodes.node import NodeShape, Taint
 from reconciler.cluster.pods.pod import HostPort, Toleration
 from reconciler.cluster.values.selection import NodeSelectorTerm
-from reconciler.scheduling.host_ports import PortHolders, ports_rejection
 from reconciler.scheduling.node_affinity import affinity_rejection, matches
-from reconciler.scheduling.predicates.taint_toleration import (
-    features_rejection,
-    taint_rejection,
-    tolerates,
-    unschedulable_rejection,
-)
+from reconciler.scheduling.port_holders import PortHolders, ports_rejection
+from reconciler.scheduling.predicates.declared_features import features_rejection
+from reconciler.scheduling.predicates.taint_toleration import taint_rejection, tolerates, unschedulable_rejection
 from reconciler.values.label_selector import Requirement, satisfies
 from reconciler.values.quantity import Rounding, amount_text
 

@@ -5,7 +5,8 @@ import pytest
 
 from reconciler.cluster.nodes.node import NodeShape
 from reconciler.cluster.pods.pod import AffinityTerm, SpreadConstraint
-from reconciler.scheduling.state import LastingState, SchedulingState
+from reconciler.scheduling.lasting_state import LastingState
+from reconciler.scheduling.state import SchedulingState
 from reconciler.scheduling.topology import rationing
 from reconciler.scheduling.verdict import Rejection
 from reconciler.values.label_selector import LabelSelector, Requirement

@@ -4,7 +4,7 @@ import pytest
 
 from reconciler.cluster.values.selection import NodeSelectorTerm
 from reconciler.cluster.volume import CsiNode, PersistentVolume
-from reconciler.scheduling.volumes.attachments import (
+from reconciler.scheduling.volumes.migration import (
     driver_of_provisioner,
     inline_handle,
     is_migrated,

@@ -11,7 +11,7 @@ from reconciler.cluster.volume import CsiDriverLimit, CsiNode, PersistentVolume,
 from reconciler.cluster.world import Storage
 from reconciler.scheduling.predicates.volume_restrictions import disks_conflict
 from reconciler.scheduling.state import SchedulingState
-from reconciler.scheduling.volumes.attachments import translated_terms, volume_handle
+from reconciler.scheduling.volumes.migration import translated_terms, volume_handle
 from reconciler.values.label_selector import LabelSelector, Requirement
 from tests.builders import ClusterBuilder
 

@@ -2,8 +2,8 @@
 
 from reconciler.cluster.pods.pod import PodPhase
 from reconciler.cluster.target import FieldOwner, OwnerEvidence
-from reconciler.simulation.embedded.agenda import Durations, MachineBehaviour, Shortage
 from reconciler.simulation.embedded.cluster import SimulatedCluster
+from reconciler.simulation.embedded.durations import Durations, MachineBehaviour, Shortage
 from reconciler.simulation.embedded.field_owner import Via
 from tests.builders import NOW, ClusterBuilder, machine_deployment, node_group, policy
 

@@ -10,8 +10,9 @@ from reconciler.cluster.pods.pod_table import PodTable
 from reconciler.cluster.world import World
 from reconciler.decisions.decide import decide
 from reconciler.decisions.memory import Memory
-from reconciler.simulation.embedded.agenda import AT_ONCE, NO_DELAY, Happened
 from reconciler.simulation.embedded.cluster import SimulatedCluster
+from reconciler.simulation.embedded.durations import AT_ONCE, NO_DELAY
+from reconciler.simulation.embedded.journal import Happened
 from reconciler.simulation.embedded.moves_at_once import MovesAtOnce
 from reconciler.simulation.embedded.writes import SimulatedWrites
 from reconciler.simulation.execution import execute

@@ -8,9 +8,10 @@ from reconciler.decisions.memory import Memory
 from reconciler.plan.plan import Action, ActionKind, Bound, Plan, PodLine, PodOutcome
 from reconciler.plan.reason import Reason
 from reconciler.policy.documents import Limit, PolicySet
-from reconciler.simulation.embedded.agenda import Happened, MachineBehaviour
 from reconciler.simulation.embedded.cluster import SimulatedCluster
+from reconciler.simulation.embedded.durations import MachineBehaviour
 from reconciler.simulation.embedded.field_owner import OUR_MANAGER
+from reconciler.simulation.embedded.journal import Happened
 from reconciler.simulation.embedded.rules import RuleBook
 from reconciler.simulation.embedded.writes import SimulatedWrites
 from tests.builders import NOW, ClusterBuilder, machine_deployment, node_group, policy

@@ -5,8 +5,8 @@ import pytest
 
 from reconciler.cluster.pods.pod_table import PodTable
 from reconciler.cluster.workloads.pod_group import PodGroup
-from reconciler.simulation.embedded.agenda import Happened
 from reconciler.simulation.embedded.cluster import SimulatedCluster
+from reconciler.simulation.embedded.journal import Happened
 from reconciler.simulation.embedded.pod_object import PodObject
 from tests.builders import NOW, ClusterBuilder, node_group, policy
 

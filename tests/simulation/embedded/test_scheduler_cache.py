@@ -11,7 +11,7 @@ from reconciler.scheduling.state import SchedulingState
 from reconciler.simulation.embedded.cluster import SimulatedCluster
 from reconciler.simulation.embedded.objects import ClusterObjects
 from reconciler.simulation.embedded.pod_object import PodObject
-from reconciler.simulation.embedded.scheduler import SchedulerCache
+from reconciler.simulation.embedded.scheduler_cache import SchedulerCache
 from tests.benchmarks.mixed.situations import small
 from tests.builders import NOW
 

@@ -5,8 +5,8 @@ import pytest
 
 from reconciler.cluster.target import FieldOwner, OwnerEvidence
 from reconciler.plan.plan import Bound
-from reconciler.simulation.embedded.agenda import NO_DELAY
 from reconciler.simulation.embedded.cluster import SimulatedCluster
+from reconciler.simulation.embedded.durations import NO_DELAY
 from reconciler.simulation.embedded.field_owner import Via
 from reconciler.simulation.embedded.writes import SimulatedWrites
 from tests.builders import NOW, ClusterBuilder, machine_deployment, node_group, policy

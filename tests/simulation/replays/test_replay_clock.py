@@ -1,7 +1,7 @@
 """When a policy says something else although nothing happened."""
 
 from reconciler.policy.documents import Budget, Hold, Size, Window
-from reconciler.simulation.replays.replay import PolicyClock
+from reconciler.simulation.replays.policy_clock import PolicyClock
 from tests.policies import node_group, policy
 
 HOUR, DAY = 3_600, 86_400

@@ -1,7 +1,7 @@
 """Totals of a run, by hand."""
 
 from reconciler.plan.replay import RunTotals
-from reconciler.simulation.embedded.agenda import Happened, Journal
+from reconciler.simulation.embedded.journal import Happened, Journal
 from reconciler.simulation.scenarios.run_summary import summarize
 
 HOUR = 3_600

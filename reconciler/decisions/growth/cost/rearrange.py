@@ -18,11 +18,13 @@ from reconciler.cluster.values.resources import Resources
 from reconciler.decisions.demand.worth import gpus_of, worth
 from reconciler.decisions.draft import Draft, GroupDraft
 from reconciler.decisions.growth.cost.master import solver
-from reconciler.decisions.growth.cost.mixes import Answer, least_cost, work
+from reconciler.decisions.growth.cost.mixes import Answer, least_cost
+from reconciler.decisions.growth.cost.polish import work
 from reconciler.decisions.growth.cost.problem import Cap, Filling, Item, Mix, Offer, Problem, reachable
-from reconciler.decisions.growth.expanders import bought_capacity, near_tie, next_group, siblings, wasted
-from reconciler.decisions.growth.filling import keeps_its_spread
-from reconciler.decisions.reasons.sizes import LeastCostMix, LeastWasteMix, SolverMissing
+from reconciler.decisions.growth.expanders import bought_capacity, near_tie, wasted
+from reconciler.decisions.growth.open_domains import keeps_its_spread
+from reconciler.decisions.growth.siblings import next_group, siblings
+from reconciler.decisions.reasons.cost_choices import LeastCostMix, LeastWasteMix, SolverMissing
 from reconciler.policy.documents import Expander
 from reconciler.values.money import price_text
 

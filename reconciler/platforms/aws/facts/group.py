@@ -6,7 +6,8 @@ import msgspec
 
 from reconciler.cluster.target import Machine, OwnerEvidence, RolloutPace, TargetFacts, TargetRef
 from reconciler.cluster.targets.owner_evidence import HOLD
-from reconciler.cluster.targets.size_annotations import near_misses, read_options
+from reconciler.cluster.targets.size_annotations import near_misses
+from reconciler.cluster.targets.target_options import read_options
 from reconciler.cluster.values.selection import label_pairs
 from reconciler.platforms.aws.facts import wire
 from reconciler.platforms.aws.facts.activities import last_change, launch_failure

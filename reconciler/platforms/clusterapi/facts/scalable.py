@@ -8,7 +8,8 @@ from reconciler.cluster.nodes.node import ZONE_LABEL
 from reconciler.cluster.nodes.node_rows import taint_set
 from reconciler.cluster.target import OwnerEvidence, RolloutPace, TargetFacts, TargetRef, TargetTemplate
 from reconciler.cluster.targets import capacity, owner_evidence
-from reconciler.cluster.targets.size_annotations import MAX_SIZE, MIN_SIZE, OPTIONS, near_misses, read_options, scaling_bounds
+from reconciler.cluster.targets.size_annotations import MAX_SIZE, MIN_SIZE, near_misses, scaling_bounds
+from reconciler.cluster.targets.target_options import OPTIONS, read_options
 from reconciler.cluster.values.resources import PODS
 from reconciler.cluster.values.selection import label_pairs
 from reconciler.platforms.clusterapi.facts import wire

@@ -4,15 +4,8 @@ from collections.abc import Iterable, Mapping
 
 from reconciler.cluster.target import TargetFacts, TargetRef
 from reconciler.cluster.targets import capacity, owner_evidence
-from reconciler.cluster.targets.size_annotations import (
-    MAX_SIZE,
-    MIN_SIZE,
-    OPTIONS,
-    Bounds,
-    near_misses,
-    read_options,
-    scaling_bounds,
-)
+from reconciler.cluster.targets.size_annotations import MAX_SIZE, MIN_SIZE, Bounds, near_misses, scaling_bounds
+from reconciler.cluster.targets.target_options import OPTIONS, read_options
 from reconciler.cluster.values.selection import label_pairs
 from reconciler.platforms.openshift.facts import wire
 from reconciler.platforms.openshift.facts.other_writers import writers

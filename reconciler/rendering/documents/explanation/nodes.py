@@ -1,12 +1,7 @@
 """What a node adds to its line in the plan: what its utilization is made of, and what it is measured by."""
 
-from reconciler.decisions.removal.utilization import (
-    counted_resources,
-    ignored_pods,
-    requests_of,
-    share_permille,
-    threshold_percent,
-)
+from reconciler.decisions.removal.ignored_pods import ignored_pods, requests_of
+from reconciler.decisions.removal.utilization import counted_resources, share_permille, threshold_percent
 from reconciler.rendering.documents.explanation.case import Case
 from reconciler.rendering.documents.explanation.groups import effective_value
 from reconciler.rendering.documents.explanation.values import NodeExplanation, Used

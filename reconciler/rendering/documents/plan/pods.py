@@ -8,17 +8,8 @@ from reconciler.rendering.documents.blocks import Item, Items, Section
 from reconciler.rendering.documents.plan.groups import more
 from reconciler.rendering.words.alike import alike_pods
 from reconciler.rendering.words.fold import Fold
-from reconciler.rendering.words.wording import (
-    HELD,
-    STAY_PENDING,
-    AskedRoom,
-    count,
-    folded_reasons,
-    placed_words,
-    pods_words,
-    rooms_of_buffers,
-    rooms_of_requests,
-)
+from reconciler.rendering.words.lacking_room import AskedRoom, folded_reasons, rooms_of_buffers, rooms_of_requests
+from reconciler.rendering.words.wording import HELD, STAY_PENDING, count, placed_words, pods_words
 
 
 def pod_section(plan: Plan, fold: Fold) -> Section | None:

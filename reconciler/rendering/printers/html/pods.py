@@ -7,8 +7,10 @@ from reconciler.rendering.printers.html.element import NOTHING, Html, joined, ta
 from reconciler.rendering.printers.html.page import CLASSES, Section, counted, fold, mark
 from reconciler.rendering.words.alike import AlikePods, alike_pods
 from reconciler.rendering.words.fold import Fold
+from reconciler.rendering.words.lacking_room import folded_reasons
+from reconciler.rendering.words.next_step import all_placed_words
 from reconciler.rendering.words.plain import listed
-from reconciler.rendering.words.wording import GROWS, HELD, STAY_PENDING, all_placed_words, folded_reasons, outcome_words
+from reconciler.rendering.words.wording import GROWS, HELD, STAY_PENDING, outcome_words
 
 MOST_LOTS = 250
 _MOST_REASONS = 40

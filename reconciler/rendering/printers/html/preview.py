@@ -11,9 +11,10 @@ from reconciler.rendering.documents.preview.change_figures import EVICTIONS, POD
 from reconciler.rendering.documents.preview.document import FURTHER, POLICY, WARNINGS, preview_document, side_words, steady_states
 from reconciler.rendering.documents.preview.what_if import WHAT_IF
 from reconciler.rendering.documents.replay import with_side_names
+from reconciler.rendering.printers.html.actions import action_section
 from reconciler.rendering.printers.html.element import Content, Html, arrows, joined, tag, text_lines
 from reconciler.rendering.printers.html.page import Head, Section, counted, document, fold, mark, scrolling
-from reconciler.rendering.printers.html.plan import action_section, cautions, change, foot, plan_figures, plan_sections
+from reconciler.rendering.printers.html.plan import cautions, change, foot, plan_figures, plan_sections
 from reconciler.rendering.printers.html.replay import replay_section
 from reconciler.rendering.printers.problem_lines import render_problem
 from reconciler.rendering.words.fold import NAMES_SHOWN, Fold

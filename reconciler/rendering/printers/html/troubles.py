@@ -14,8 +14,9 @@ from reconciler.rendering.printers.html.recent import lasting
 from reconciler.rendering.words.failed_writes import aftermath
 from reconciler.rendering.words.fold import NAMES_SHOWN
 from reconciler.rendering.words.group_notes import alike_held
+from reconciler.rendering.words.next_step import next_step
 from reconciler.rendering.words.plain import listed
-from reconciler.rendering.words.wording import STAY_PENDING, next_step
+from reconciler.rendering.words.wording import STAY_PENDING
 from reconciler.values.instant import instant_text
 from reconciler.values.two_sentences import two_sentences
 

@@ -5,81 +5,17 @@ Names, reasons and evidence come from clusters and from pull requests. Escaping 
 and `#12` to GitHub, which links those after rendering; code spans and fences are left alone.
 """
 
-import re
-import textwrap
 from collections.abc import Iterator, Sequence
 
 from reconciler.rendering.documents import blocks as tree
-from reconciler.rendering.documents.blocks import MOST_FOREIGN, PROSE_WIDTH, Foreign, Sentence, cut
+from reconciler.rendering.documents.blocks import PROSE_WIDTH, Foreign, cut
 from reconciler.rendering.printers.block_lines import BlockLines
-from reconciler.rendering.printers.lines import paragraph
+from reconciler.rendering.printers.markdown.code import code, fenced, folded, quoted_paragraph, quoted_part, table
+from reconciler.rendering.printers.markdown.host_length import GITHUB_LIMIT, length
+from reconciler.rendering.printers.paragraphs import paragraph
 from reconciler.rendering.printers.problem_lines import render_text
 from reconciler.rendering.words.plain import plain, shortened
 from reconciler.rendering.words.wording import count
-
-# Text of others as code.
-
-_BACKTICKS = re.compile("`+")
-_IN_CODE = "\x1f"
-"""Stands for a blank inside a code span while lines are broken; `plain` leaves none in text of others."""
-
-
-def code(text: str) -> str:
-    """A code span on one line; nothing for an empty text. A pipe, which would end a table cell, is made visible instead."""
-    shown = plain(text).replace("|", "\\x7c").strip()
-    if not shown:
-        return ""
-    runs = {len(run) for run in _BACKTICKS.findall(shown)}
-    fence = "`" * next(length for length in range(1, len(runs) + 2) if length not in runs)
-    pad = " " if shown.startswith("`") or shown.endswith("`") else ""
-    return f"{fence}{pad}{shown}{pad}{fence}"
-
-
-def fenced(lines: Sequence[str], language: str) -> list[str]:
-    """Lines in a fence longer than any run of backticks in them. The lines are plain already."""
-    longest = max((len(run) for line in lines for run in _BACKTICKS.findall(line)), default=0)
-    fence = "`" * max(3, longest + 1)
-    return [fence + language, *lines, fence]
-
-
-def folded(title: str, lines: Sequence[str]) -> list[str]:
-    """A part that opens on a click; `title` is ours and carries no text of others."""
-    return [f"<details><summary>{title}</summary>", "", *lines, "", "</details>"]
-
-
-def table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """A table; a heading that starts with `>` aligns its figures to the right. Cells are markdown already."""
-    names = [heading.lstrip(">") for heading in headings]
-    rules = ["---:" if heading.startswith(">") else "---" for heading in headings]
-    return [f"| {' | '.join(cells)} |" for cells in (names, rules, *rows)]
-
-
-def _part(part: str, most: int = MOST_FOREIGN) -> str:
-    return code(shortened(plain(part).replace("|", "\\x7c"), most)) if isinstance(part, Foreign) else part
-
-
-def _paragraph(
-    sentence: Sentence, first: str = "", later: str = "", width: int = PROSE_WIDTH, most: int = MOST_FOREIGN
-) -> list[str]:
-    """Lines of at most `width` columns; `first` and `later` stand before them. No code span is broken."""
-    text = "".join(_part(part, most).replace(" ", _IN_CODE) if isinstance(part, Foreign) else part for part in sentence)
-    lines = textwrap.wrap(
-        text, width=width, initial_indent=first, subsequent_indent=later, break_on_hyphens=False, break_long_words=False
-    )
-    return [line.replace(_IN_CODE, " ") for line in lines] or [first]
-
-
-# How long a text is to a host of pull requests.
-
-GITHUB_LIMIT = 65_536  # characters of one comment; beyond it the API answers 422
-
-
-def length(text: str) -> int:
-    """UTF-16 units: the largest of the ways in which a host may count characters."""
-    return len(text) if text.isascii() else len(text) + sum(ord(character) > 0xFFFF for character in text)
-
-
-# Block by block.
 
 _MOST_LINES = 100
 _LINE_CHARACTERS = 300
@@ -142,14 +78,14 @@ class _Printer:
         document = self._document
         for alarm in document.alarms:
             yield from _block_text(alarm)
-        yield f"## {''.join(map(_part, document.lead or (document.title,)))}"
+        yield f"## {''.join(map(quoted_part, document.lead or (document.title,)))}"
         if document.facts:
             facts = (part for name, value in document.facts for part in (" · ", f"{name} ", Foreign(value)))
-            yield "\n".join(_paragraph(tuple(facts)[1:]))
+            yield "\n".join(quoted_paragraph(tuple(facts)[1:]))
         yield from filter(None, (self._block(at) for at in range(len(document.blocks)) if at not in self._dropped))
         if missing := list(self._missing()):
             note = f"Left out, since a comment has a limited length: {', '.join(missing)}. `-o json` has everything."
-            yield "\n".join(_paragraph((note,)))
+            yield "\n".join(quoted_paragraph((note,)))
         yield from filter(None, ("\n".join(f"<sub>{line}</sub>" for line in _foot(document)),))
 
     def _missing(self) -> Iterator[str]:
@@ -177,25 +113,27 @@ def _foot(document: tree.Document) -> Iterator[str]:
         yield f"{code(document.digest)}{document.note}"
     for name, parts in sources:
         sentence = (f"{name}:", *(piece for part in parts for piece in (" ", Foreign(part))))
-        yield from _paragraph(sentence, width=PROSE_WIDTH - len("<sub></sub>"), most=_SOURCE)
+        yield from quoted_paragraph(sentence, width=PROSE_WIDTH - len("<sub></sub>"), most=_SOURCE)
 
 
 def _block_text(block: tree.Block, most: int | None = None) -> Iterator[str]:
     """Parts with an empty line between them; at most so many lines of a section or of lines that stand as they are."""
     match block:
         case tree.Paragraph(sentence, strong):
-            yield f"**{''.join(map(code, sentence))}**" if strong else "\n".join(_paragraph(sentence))
+            yield f"**{''.join(map(code, sentence))}**" if strong else "\n".join(quoted_paragraph(sentence))
         case tree.Code(lines, language):
             shown = lines if most is None else lines[:most]
             yield from ("\n".join(fenced(shown, language)),) if shown else ()
         case tree.Items():
             yield "\n".join(fenced(BlockLines(_BLOCK_WIDTH, colour=False).lines(block), "text"))
         case tree.Alarm(_, lines, ""):
-            yield from ("\n".join(["> [!WARNING]", *_paragraph(line, "> ", "> ")]) for line in lines)
+            yield from ("\n".join(["> [!WARNING]", *quoted_paragraph(line, "> ", "> ")]) for line in lines)
         case tree.Alarm(_, lines, title):
-            yield "\n".join([f"> [!{title.upper()}]", *(part for line in lines for part in _paragraph(line, "> - ", ">   "))])
+            yield "\n".join(
+                [f"> [!{title.upper()}]", *(part for line in lines for part in quoted_paragraph(line, "> - ", ">   "))]
+            )
         case tree.Table(columns=columns, rows=rows, title=title, caption=caption, note=note):
-            headings = [f"{'>' * column.right}{_part(column.heading, _HEADING)}" for column in columns]
+            headings = [f"{'>' * column.right}{quoted_part(column.heading, _HEADING)}" for column in columns]
             printed = table(headings, [[_cell(cell) for cell in row] for row in rows])
             yield from (caption,) if caption else ()
             yield "\n".join(folded(title.capitalize(), printed) if title else printed)

@@ -5,7 +5,9 @@ import msgspec
 from reconciler.plan.preview import Preview, PreviewSide
 from reconciler.policy.problems.problem import Problem
 from reconciler.rendering.documents.preview.document import preview_document, side_words
-from reconciler.rendering.printers.markdown.document import GITHUB_LIMIT, code, document_markdown, problem_lines
+from reconciler.rendering.printers.markdown.code import code
+from reconciler.rendering.printers.markdown.document import document_markdown, problem_lines
+from reconciler.rendering.printers.markdown.host_length import GITHUB_LIMIT
 from reconciler.rendering.printers.markdown.plan import plan_comment
 from reconciler.rendering.printers.problem_lines import render_text
 from reconciler.rendering.words.fold import Fold

@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 
 from reconciler.rendering.documents.apply import AppliedAction, ApplyDocument
-from reconciler.rendering.printers.lines import Style, Tone, paragraph
+from reconciler.rendering.printers.lines import Style, Tone
+from reconciler.rendering.printers.paragraphs import paragraph
 from reconciler.rendering.words.plain import plain
 
 DONE = "Done"

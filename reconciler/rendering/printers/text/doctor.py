@@ -4,10 +4,11 @@ from collections.abc import Sequence
 
 from reconciler.plan.finding import Finding
 from reconciler.rendering.documents.doctor import DoctorDocument
-from reconciler.rendering.printers.lines import paragraph
+from reconciler.rendering.printers.paragraphs import paragraph
 from reconciler.rendering.words.fold import EVERYTHING, Fold
+from reconciler.rendering.words.one_sentence import one_sentence
 from reconciler.rendering.words.plain import listed, plain
-from reconciler.rendering.words.wording import count, one_sentence
+from reconciler.rendering.words.wording import count
 
 _WIDTH = 100
 

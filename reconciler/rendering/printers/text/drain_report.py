@@ -2,7 +2,9 @@
 
 from reconciler.decisions.removal.drain_report import DrainReport, NodeDrain, Pin
 from reconciler.rendering.documents.blocks import Column
-from reconciler.rendering.printers.lines import Row, Style, Tone, paragraph, table
+from reconciler.rendering.printers.columns import Row, table
+from reconciler.rendering.printers.lines import Style, Tone
+from reconciler.rendering.printers.paragraphs import paragraph
 from reconciler.rendering.words.plain import listed, plain
 
 _MOST_PINS = 20

@@ -4,11 +4,12 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
-from reconciler.rendering.printers.lines import paragraph
+from reconciler.rendering.printers.paragraphs import paragraph
 from reconciler.rendering.words.alike import owner_label
 from reconciler.rendering.words.fold import Fold
+from reconciler.rendering.words.one_sentence import one_sentence
 from reconciler.rendering.words.plain import listed
-from reconciler.rendering.words.wording import count, one_sentence
+from reconciler.rendering.words.wording import count
 from reconciler.scheduling.fit import NodeFit, PodFit
 
 FORMAT_VERSION = "1.0"

@@ -1,7 +1,7 @@
 """How the size of a target changes hands, as lines for people."""
 
-from reconciler.decisions.platform_rules import Handover
-from reconciler.rendering.printers.lines import paragraph
+from reconciler.decisions.platform_handovers import Handover
+from reconciler.rendering.printers.paragraphs import paragraph
 from reconciler.rendering.words.plain import plain
 
 _WIDTH, _INDENT = 100, 4

@@ -1,7 +1,7 @@
 """What became of holds, as lines for people."""
 
 from reconciler.rendering.documents.hold import HoldDocument
-from reconciler.rendering.printers.lines import paragraph
+from reconciler.rendering.printers.paragraphs import paragraph
 from reconciler.rendering.words.plain import plain
 
 _WIDTH = 100

@@ -6,9 +6,12 @@ from reconciler.plan.plan import OwnerState
 from reconciler.policy.documents import Mode
 from reconciler.rendering.documents.blocks import Column
 from reconciler.rendering.documents.status import GroupStatus, StatusDocument
-from reconciler.rendering.printers.lines import Row, Style, paragraph, table
+from reconciler.rendering.printers.columns import Row, table
+from reconciler.rendering.printers.lines import Style
+from reconciler.rendering.printers.paragraphs import paragraph
+from reconciler.rendering.words.lacking_room import rooms_of_buffers, rooms_of_requests
 from reconciler.rendering.words.plain import plain
-from reconciler.rendering.words.wording import HELD, OTHER, SAME, rooms_of_buffers, rooms_of_requests
+from reconciler.rendering.words.wording import HELD, OTHER, SAME
 from reconciler.values.plural import count_text
 
 _WIDTH = 100

@@ -4,7 +4,7 @@ import random
 
 import msgspec
 
-from reconciler.decisions.growth.cost.mixes import greedy, ways_to_fill, worths
+from reconciler.decisions.growth.cost.greedy import greedy, ways_to_fill, worths
 from reconciler.decisions.growth.cost.problem import Item, Mix, Offer, Problem
 
 _QUARTER_GIB = 1 << 28

@@ -7,23 +7,14 @@ from random import Random
 import msgspec
 import pytest
 
-from reconciler.decisions.growth.cost.fillings import Pricing, match
+from reconciler.decisions.growth.cost.fillings import match
+from reconciler.decisions.growth.cost.greedy import greedy, orders, ways_to_fill, worths
 from reconciler.decisions.growth.cost.master import Master, Prices, solver
-from reconciler.decisions.growth.cost.mixes import (
-    Answer,
-    at_least,
-    greedy,
-    greedy_mix,
-    least_cost,
-    merged,
-    orders,
-    polish,
-    remainder,
-    ways_to_fill,
-    work,
-    worths,
-)
-from reconciler.decisions.growth.cost.problem import Cap, Filling, Item, Load, Mix, Offer, Problem, Room, parts
+from reconciler.decisions.growth.cost.mixes import Answer, at_least, greedy_mix, least_cost, merged, remainder
+from reconciler.decisions.growth.cost.near_fillings import Pricing
+from reconciler.decisions.growth.cost.polish import polish, work
+from reconciler.decisions.growth.cost.problem import Cap, Filling, Item, Load, Mix, Offer, Problem, Room
+from reconciler.decisions.growth.cost.problem_parts import parts
 from tests.decisions.growth.cost.instances import instance, one_choice
 
 A, B = Item(3, (2, 1), (True, True)), Item(2, (1, 4), (True, False))

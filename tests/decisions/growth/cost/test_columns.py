@@ -4,8 +4,8 @@ from random import Random
 
 import pytest
 
-from reconciler.decisions.growth.cost import fillings
-from reconciler.decisions.growth.cost.fillings import generate
+from reconciler.decisions.growth.cost import columns
+from reconciler.decisions.growth.cost.columns import generate
 from reconciler.decisions.growth.cost.master import Master, solver
 from reconciler.decisions.growth.cost.mixes import greedy_mix
 from reconciler.decisions.growth.cost.problem import Item, Mix, Offer, Problem
@@ -64,7 +64,7 @@ def test_work_ends_the_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
     start = greedy_mix(problem, one_choice(problem))
     bounds, asked = list[float](), list[int]()
     for steps in (1, 50_000, 1_000_000, 14_000_000):
-        monkeypatch.setattr(fillings, "_ALL_STEPS", steps)
+        monkeypatch.setattr(columns, "_ALL_STEPS", steps)
         master = Counted(problem, start)
         prices = generate(problem, master)
         assert prices is not None
@@ -79,7 +79,7 @@ def test_work_ends_the_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_round_first_asks_the_offers_that_gave_something() -> None:
     """All of them the first time; what that takes is counted by item and offer."""
     problem = mixed(3, 50, 20)
-    search = fillings._ColumnsSearch(problem)
+    search = columns._ColumnsSearch(problem)
     master = Counted(problem, greedy_mix(problem, one_choice(problem)))
     asked = list[int]()
     for _ in range(30):
@@ -87,7 +87,7 @@ def test_a_round_first_asks_the_offers_that_gave_something() -> None:
         assert prices is not None
         before, likely = search.left, len(search._likely)
         added = search.by_value(master, prices, prices.values)
-        spent = (before - search.left) // (fillings._STEPS_BY_VALUE * len(problem.items))
+        spent = (before - search.left) // (columns._STEPS_BY_VALUE * len(problem.items))
         asked.append(spent)
         # All are asked only where those that gave something before give nothing more.
         assert spent in (likely, likely + 20)
@@ -100,13 +100,13 @@ def test_a_round_first_asks_the_offers_that_gave_something() -> None:
 def test_a_closer_look_goes_on_behind_the_last_offer() -> None:
     """Enough fillings end it; the next one begins with the offer after the last that gave one."""
     problem = mixed(5, 40, 20)
-    search = fillings._ColumnsSearch(problem)
+    search = columns._ColumnsSearch(problem)
     master = Counted(problem, greedy_mix(problem, one_choice(problem)))
     prices = master.relaxed()
     assert prices is not None
     first = search._looked_at(prices)
     assert [filling.offer for filling in first] == sorted({filling.offer for filling in first})
-    assert len(first) == fillings._ENOUGH
+    assert len(first) == columns._ENOUGH
     second = search._looked_at(prices)
     assert second[0].offer == min(
         (one.offer for one in search_all(problem, prices) if one.offer > first[-1].offer), default=first[0].offer
@@ -115,7 +115,7 @@ def test_a_closer_look_goes_on_behind_the_last_offer() -> None:
 
 def search_all(problem: Problem, prices):  # type: ignore[no-untyped-def]
     """What a closer look at every offer gives."""
-    search = fillings._ColumnsSearch(problem)
+    search = columns._ColumnsSearch(problem)
     found = []
     for offer in range(len(problem.offers)):
         search._first = offer

@@ -2,10 +2,11 @@
 
 import pytest
 
+from reconciler.decisions.growth.cost.columns import generate
 from reconciler.decisions.growth.cost.dives import PREFERENCES, Dives
-from reconciler.decisions.growth.cost.fillings import generate
 from reconciler.decisions.growth.cost.master import Master, solver
-from reconciler.decisions.growth.cost.mixes import least_cost, polish
+from reconciler.decisions.growth.cost.mixes import least_cost
+from reconciler.decisions.growth.cost.polish import polish
 from reconciler.decisions.growth.cost.problem import Cap, Filling, Item, Mix, Offer, Problem
 from tests.decisions.growth.cost.bounded import bounded, some_mix
 from tests.decisions.growth.cost.instances import instance, one_choice

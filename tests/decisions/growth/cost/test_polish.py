@@ -6,8 +6,8 @@ import secrets
 import msgspec
 import pytest
 
-from reconciler.decisions.growth.cost import mixes as steps
-from reconciler.decisions.growth.cost.mixes import polish
+from reconciler.decisions.growth.cost import polish as steps
+from reconciler.decisions.growth.cost.polish import polish
 from reconciler.decisions.growth.cost.problem import Cap, Filling, Item, Load, Mix, Offer, Problem, nodes_of
 from tests.decisions.growth.cost.instances import instance, one_choice
 

@@ -1,6 +1,6 @@
 """How far the search for fillings of one node goes, in steps counted by hand."""
 
-from reconciler.decisions.growth.cost.fillings import Pricing
+from reconciler.decisions.growth.cost.near_fillings import Pricing
 from reconciler.decisions.growth.cost.problem import Item, Offer, Problem
 
 

@@ -11,10 +11,11 @@ from reconciler.decisions.demand.worth import worth
 from reconciler.decisions.draft import Draft
 from reconciler.decisions.groups.group import EffectiveGroup
 from reconciler.decisions.growth.cost import rearrange as module
-from reconciler.decisions.growth.cost.mixes import work
+from reconciler.decisions.growth.cost.master import solver
+from reconciler.decisions.growth.cost.polish import work
 from reconciler.decisions.growth.cost.rearrange import GrownNode, Growth, Rearranged, Weighing, _answer, pose, rearrange
 from reconciler.decisions.memory import Memory
-from reconciler.decisions.reasons.sizes import LeastCostMix, LeastWasteMix, SolverMissing
+from reconciler.decisions.reasons.cost_choices import LeastCostMix, LeastWasteMix, SolverMissing
 from reconciler.decisions.view import View
 from reconciler.decisions.work import Work
 from reconciler.policy import documents
@@ -123,13 +124,12 @@ def test_nothing_cheaper_leaves_the_draft_as_it_was() -> None:
     assert (desired(draft), draft.added, draft.state.node_count) == ([0, 1], 1, 1)
 
 
-def test_without_a_solver_it_is_said_what_was_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_solver_it_is_said_what_was_not_compared() -> None:
     """43 pods on four large nodes and a small one for 4.00. Each core costs 0.09 or more, so whether 3.90 is possible is not
     proved."""
-    monkeypatch.setattr(module, "solver", lambda: None)
     draft = draft_of()
     nodes = [*[GrownNode(LARGE, ((shapes(draft)[0], 10),))] * 4, *small_ones(draft, 3)]
-    found = rearrange(draft, draft.groups, grown(draft, nodes))
+    found = rearrange(draft, draft.groups, grown(draft, nodes), solve=lambda: None)
     assert found == Rearranged(nodes, None, SolverMissing(cost_per_hour="4.00"))
     assert found.compared == ()
     assert desired(draft) == [4, 1]
@@ -151,7 +151,7 @@ def test_the_work_of_a_mix_is_charged_before_it_is_done(budget: int, asked: bool
     assert posed is not None
     assert work(posed.problem) == 200
     before = draft.work.spent
-    assert (_answer(draft, posed) is not None) is asked
+    assert (_answer(draft, posed, solver) is not None) is asked
     assert draft.work.spent - before == (200 if asked else 0)
 
 

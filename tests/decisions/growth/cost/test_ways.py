@@ -7,7 +7,9 @@ import msgspec
 import pytest
 
 from reconciler.decisions.growth.cost.fillings import FirstFits, NodeFilling
-from reconciler.decisions.growth.cost.mixes import SMALL, Ways, _first_best, greedy, greedy_mix, orders, polish, ways_to_fill
+from reconciler.decisions.growth.cost.greedy import SMALL, Ways, _first_best, greedy, orders, ways_to_fill
+from reconciler.decisions.growth.cost.mixes import greedy_mix
+from reconciler.decisions.growth.cost.polish import polish
 from reconciler.decisions.growth.cost.problem import Cap, Filling, Item, Load, Mix, Offer, Problem
 from tests.decisions.growth.cost.bounded import bounded, every_filling, some_mix
 

@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reconciler.rendering.printers.html.picture import blocks
+from reconciler.rendering.printers.html.treemap import blocks
 
 
 def test_by_hand():

@@ -7,7 +7,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 from reconciler.plan.plan import Ownership, OwnerState, Plan, PlanProblem
-from reconciler.rendering.printers.markdown.document import code, fenced
+from reconciler.rendering.printers.markdown.code import code, fenced
 from reconciler.rendering.printers.markdown.plan import plan_markdown
 
 GOLDEN = Path(__file__).parents[2] / "golden"

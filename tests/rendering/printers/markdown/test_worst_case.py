@@ -14,7 +14,7 @@ from reconciler.rendering.documents.blocks import plain_sentence
 from reconciler.rendering.documents.preview.consequences.all import consequences
 from reconciler.rendering.documents.preview.consequences.consequence import Code, Grade
 from reconciler.rendering.documents.preview.headline import consequence_alarms
-from reconciler.rendering.printers.markdown.document import GITHUB_LIMIT, length
+from reconciler.rendering.printers.markdown.host_length import GITHUB_LIMIT, length
 from reconciler.rendering.printers.markdown.preview import preview_markdown
 from tests.builders import NOW, node_group, policy
 from tests.gitops.random_previews import MOST_COLUMNS, first_words

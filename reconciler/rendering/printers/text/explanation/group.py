@@ -10,18 +10,11 @@ from reconciler.policy.levels import LEVEL_FIELDS
 from reconciler.rendering.documents.explanation.case import Case
 from reconciler.rendering.documents.explanation.groups import _most_seconds, group_findings
 from reconciler.rendering.documents.explanation.values import GroupExplanation
-from reconciler.rendering.printers.lines import paragraph
+from reconciler.rendering.printers.paragraphs import paragraph
 from reconciler.rendering.words.alike import alike_nodes, owner_label
+from reconciler.rendering.words.next_step import next_block
 from reconciler.rendering.words.plain import listed
-from reconciler.rendering.words.wording import (
-    action_words,
-    blockers_words,
-    count,
-    next_block,
-    owner_words,
-    state_words,
-    utilization_words,
-)
+from reconciler.rendering.words.wording import action_words, blockers_words, count, owner_words, state_words, utilization_words
 from reconciler.values.instant import instant_text
 from reconciler.values.quantity import amount_text
 

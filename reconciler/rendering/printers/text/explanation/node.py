@@ -6,7 +6,7 @@ from reconciler.plan.plan import NodeLine
 from reconciler.rendering.documents.explanation.case import Case
 from reconciler.rendering.documents.explanation.nodes import node_findings
 from reconciler.rendering.documents.explanation.values import NodeExplanation
-from reconciler.rendering.printers.lines import paragraph
+from reconciler.rendering.printers.paragraphs import paragraph
 from reconciler.rendering.words.alike import alike_blockers
 from reconciler.rendering.words.fold import NAMES_SHOWN
 from reconciler.rendering.words.wording import action_words, blockers_words, count, state_words

@@ -8,10 +8,11 @@ import msgspec
 from reconciler.decisions.groups.group import EffectiveGroup
 from reconciler.rendering.documents.explanation.case import Case
 from reconciler.rendering.documents.explanation.pods import new_node_verdict, turns
-from reconciler.rendering.printers.lines import paragraph
+from reconciler.rendering.printers.paragraphs import paragraph
 from reconciler.rendering.words.fold import NAMES_SHOWN
+from reconciler.rendering.words.one_sentence import one_sentence
 from reconciler.rendering.words.plain import listed
-from reconciler.rendering.words.wording import count, one_sentence
+from reconciler.rendering.words.wording import count
 from reconciler.scheduling.state import SchedulingState
 from reconciler.scheduling.verdict import Rejection
 from reconciler.values.duration import duration_text

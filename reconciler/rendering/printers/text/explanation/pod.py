@@ -8,7 +8,7 @@ from reconciler.decisions.reasons.pods import GroupRejects
 from reconciler.plan.plan import PodLine
 from reconciler.rendering.documents.explanation.case import Case
 from reconciler.rendering.documents.explanation.pods import PodKinds, alike_running, pod_kinds
-from reconciler.rendering.printers.lines import paragraph
+from reconciler.rendering.printers.paragraphs import paragraph
 from reconciler.rendering.printers.text.explanation.placing import placing
 from reconciler.rendering.words.alike import owner_label
 from reconciler.rendering.words.fold import NAMES_SHOWN

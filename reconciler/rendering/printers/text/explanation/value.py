@@ -3,7 +3,7 @@
 from reconciler.policy.levels import LEVEL_FIELDS
 from reconciler.rendering.documents.explanation.case import Case
 from reconciler.rendering.documents.explanation.groups import effective_value
-from reconciler.rendering.printers.lines import paragraph
+from reconciler.rendering.printers.paragraphs import paragraph
 
 
 def explain_value(case: Case, name: str, width: int) -> list[str]:
