@@ -17,6 +17,9 @@ HOOKS = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())
 GITLAB = yaml.safe_load((ROOT / "examples" / "ci" / "gitlab.yml").read_text())
 GITHUB = yaml.safe_load((ROOT / "examples" / "ci" / "github.yml").read_text())
 
+GITHUB_TUNE = yaml.safe_load((ROOT / "examples" / "ci" / "github-tune.yml").read_text())
+GITLAB_TUNE = yaml.safe_load((ROOT / "examples" / "ci" / "gitlab-tune.yml").read_text())
+
 
 def options(command: str) -> set[str]:
     """The options of a command."""
@@ -202,7 +205,42 @@ def test_github_example():
     assert GITHUB["jobs"]["preview"]["steps"][0]["with"]["fetch-depth"] == 0
 
 
-@pytest.mark.parametrize("path", ["action.yml", ".pre-commit-hooks.yaml", "examples/ci/gitlab.yml", "examples/ci/github.yml"])
+def test_weekly_searches():
+    """Their commands exist. The job that runs our image has no token. Nothing is opened without a proposal."""
+    search, propose = GITHUB_TUNE["jobs"]["tune"]["steps"][1:]
+    assert named(search["run"].partition("reconciler tune ")[2]) <= options("tune")
+    assert "TOKEN" not in str(search)
+    assert "--network none" in search["run"]
+    assert propose["if"] == "steps.search.outputs.proposed == 'true'"
+    assert GITHUB_TUNE["permissions"] == {}
+    assert re.search("@[0-9a-f]{40}$", GITHUB_TUNE["jobs"]["tune"]["steps"][0]["uses"])
+    assert re.search("@sha256:[0-9a-f]{64}$", GITHUB_TUNE["jobs"]["tune"]["env"]["IMAGE"])
+    search, propose = GITLAB_TUNE["node-groups-search"], GITLAB_TUNE["node-groups-propose"]
+    assert named("\n".join(search["script"]).partition("reconciler tune ")[2]) <= options("tune")
+    assert "TOKEN" not in str(search)
+    assert re.search("@sha256:[0-9a-f]{64}$", propose["image"]["name"])
+    assert propose["script"][0] == "test -f request.md || exit 0"
+
+
+@pytest.mark.parametrize(("code", "proposed"), [(0, "false"), (2, "true"), (1, None)])
+def test_a_weekly_search_tells_a_proposal_from_a_failure(tmp_path: Path, code: int, proposed: str | None):
+    """By the exit code of `tune --detailed-exitcode`; any other one fails the job."""
+    program = tmp_path / "docker"
+    program.write_text(f"#!/bin/sh\nexit {code}\n")
+    program.chmod(0o755)
+    out = tmp_path / "out"
+    environment = {"PATH": f"{tmp_path}:/usr/bin:/bin", "RUNNER_TEMP": str(tmp_path), "IMAGE": "image"}
+    environment |= {"GITHUB_OUTPUT": str(out), "GITHUB_STEP_SUMMARY": str(tmp_path / "summary")}
+    script = ["bash", "-euo", "pipefail", "-c", GITHUB_TUNE["jobs"]["tune"]["steps"][1]["run"]]
+    done = subprocess.run(script, env=environment, cwd=tmp_path, check=False)
+    assert (done.returncode == 0) == (proposed is not None)
+    assert (out.read_text() if out.exists() else None) == (f"proposed={proposed}\n" if proposed else None)
+
+
+EXAMPLES = tuple(f"examples/ci/{name}.yml" for name in ("gitlab", "github", "gitlab-tune", "github-tune"))
+
+
+@pytest.mark.parametrize("path", ["action.yml", ".pre-commit-hooks.yaml", *EXAMPLES])
 def test_files_are_plain_yaml(path: str):
     """One document, no tags."""
     assert len(list(yaml.safe_load_all((ROOT / path).read_text()))) == 1

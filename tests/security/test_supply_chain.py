@@ -199,7 +199,7 @@ def test_only_a_tag_is_released():
 
 def test_what_the_documents_show_is_pinned():
     """Actions in examples and how-tos stand by a whole commit id, and no checkout leaves its token behind."""
-    for path in ("docs/how-to/pull-requests.md", "examples/ci/github.yml"):
+    for path in ("docs/how-to/pull-requests.md", "examples/ci/github.yml", "examples/ci/github-tune.yml"):
         text = (ROOT / path).read_text()
         for used in re.findall(r"\buses: (\S+)", text):
             assert re.search("@([0-9a-f]{40}|COMMIT)$", used), (path, used)

@@ -55,11 +55,11 @@ def lead_words(tuning: Tuning) -> Sentence:
     gain = f"the best of {tried} gains {percent(proof.gain_ppm)} in {periods} that the search never saw"
     match tuning.verdict:
         case Verdict.PROPOSED:
-            return (f"{gain}. More than {percent(proof.needed_ppm)} is above the difference between periods",)
+            return (f"{gain}, where {percent(proof.needed_ppm)} could be chance",)
         case Verdict.TRADES:
             return (f"{NOT_BETTER}: the best of {tried} makes cost or waiting worse there. What pays for it says --objective",)
         case _:
-            return (f"{NOT_BETTER}: {gain}. That is not above {percent(proof.needed_ppm)}, by which periods differ anyway",)
+            return (f"{NOT_BETTER}: {gain}, where {percent(proof.needed_ppm)} could be chance",)
 
 
 def facts(tuning: Tuning) -> tuple[tuple[str, str], ...]:
@@ -158,7 +158,7 @@ def _front_table(tuning: Tuning) -> Table:
     columns = tuple(Column(heading=heading, right=bool(heading)) for heading in headings)
     caption = f"The front of cost and waiting over {count(len(tuning.search_periods), 'search period')}:"
     starred = any(not trial.on_front for trial in shown)
-    note = "* not on the front: another one is better in cost and in waiting" if starred else ""
+    note = "* another one is better in cost or waiting, and not worse in the other" if starred else ""
     return Table(columns=columns, rows=tuple(rows), caption=caption, note=note)
 
 
