@@ -180,8 +180,8 @@ def _wanted(view: View, growth: Grown, lots: Sequence[Lot], *, with_wanted: bool
 
 def _holds_cost_nothing(growth: Grown, lots: Sequence[Lot]) -> bool:
     """Whether held groups would certainly keep their size. Then every pod fits on an existing or requested node, and no node ends
-    soon. None of these groups lacks nodes, keeps headroom or has failed requests."""
-    if growth.draft.endings or any(lot.served.outcome in _UNSERVED for lot in lots):
+    soon or is broken. None of these groups lacks nodes, keeps headroom or has failed requests."""
+    if growth.draft.endings or growth.draft.repairs.due or any(lot.served.outcome in _UNSERVED for lot in lots):
         return False
     if any(room.served.get(outcome) for room in growth.kept for outcome in _UNSERVED):
         return False

@@ -35,6 +35,7 @@ from reconciler.decisions.reasons.sizes import (
 from reconciler.decisions.situation.denied_writes import GROWTH, denied_now
 from reconciler.decisions.situation.endings import ending_of, last_growth
 from reconciler.decisions.situation.group_situation import GroupSituation, exceeds_unready_bounds
+from reconciler.decisions.situation.repairs import repairs
 from reconciler.decisions.situation.takeovers import takeovers
 from reconciler.decisions.situation.waiting_pods import WaitingPods, waiting_since
 from reconciler.decisions.situation.zone_order import NEVER, Landing, ZoneOrder, zone_order
@@ -189,6 +190,8 @@ class Draft:
         self.promised: set[int] = set()
         self.endings = dict(self._endings())
         """By node that has to leave now: when the platform ends its machine. It has no room for other pods any more."""
+        self.repairs = repairs(world, self.states, policy.health, now_seconds)
+        """Broken nodes. Those that are due leave in the same way."""
         self._staying: frozenset[int] | None = None
         self.buffers = buffers_in_force(world, policy)
         self.requests = requests_asked(world, policy, memory)
@@ -290,6 +293,10 @@ class Draft:
         bound = {shape for (position, shape), zones in self._open_to.items() if len(zones) not in (0, every[position])}
         return frozenset(volumes - minded - bound)
 
+    def empties(self, index: int) -> bool:
+        """Whether the node has to leave now, whatever runs on it."""
+        return index in self.endings or index in self.repairs.due
+
     def _endings(self) -> Iterator[tuple[int, Ending]]:
         """Nodes that have to leave now, because the platform ends their machines soon."""
         for draft in self.groups:
@@ -313,7 +320,7 @@ class Draft:
             group = self.groups[where].group if where >= 0 else None
             self.limits.count(group, self.counted(index))
             closed = self.states[index] in (NodeState.LEAVING, NodeState.UNREADY, NodeState.NOT_STARTED)
-            if closed or not node.ready or index in self.endings:
+            if closed or not node.ready or self.empties(index):
                 self.state.close(index)
         for draft in self.groups:
             template = draft.group.template

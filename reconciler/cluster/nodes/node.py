@@ -67,6 +67,14 @@ class NodeShape(msgspec.Struct, frozen=True, kw_only=True):
         return next((value for name, value in self.labels if name == key), None)
 
 
+class NodeCondition(msgspec.Struct, frozen=True, order=True, gc=False):
+    """A condition of a node, with its status since `since_seconds` (Unix time)."""
+
+    type: str
+    status: str
+    since_seconds: int
+
+
 class Node(msgspec.Struct, frozen=True, kw_only=True):
     """One node. `shape` indexes `World.node_shapes`.
 
@@ -74,7 +82,8 @@ class Node(msgspec.Struct, frozen=True, kw_only=True):
     read: `cluster-autoscaler.kubernetes.io/*`, `delay-deletion.cluster-autoscaler.kubernetes.io/*`,
     `cluster.x-k8s.io/*`, `reconciler.dev/*`. `hostname` is the hostname label when it differs from the name.
     `empty_resources` are extended resources that the node lists with an amount of 0, sorted. `unread` is a sentence about what
-    cannot be read: the node or a pod on it (empty: nothing).
+    cannot be read: the node or a pod on it (empty: nothing). `conditions` are sorted. Those of the kubelet that say that all is
+    well are left out.
     """
 
     name: str
@@ -90,3 +99,4 @@ class Node(msgspec.Struct, frozen=True, kw_only=True):
     attachable_limits: tuple[tuple[str, int], ...] = ()
     empty_resources: tuple[str, ...] = ()
     unread: str = ""
+    conditions: tuple[NodeCondition, ...] = ()

@@ -3,7 +3,7 @@
 import msgspec
 
 from reconciler.cluster.nodes.declared_features import declared
-from reconciler.cluster.nodes.node import HOSTNAME_LABEL, Node, NodeShape, Taint
+from reconciler.cluster.nodes.node import HOSTNAME_LABEL, Node, NodeCondition, NodeShape, Taint
 from reconciler.cluster.values import quantity
 from reconciler.cluster.values.instant import unix_seconds_or_zero
 from reconciler.cluster.values.kubernetes_version import KubernetesVersion, kubernetes_version
@@ -30,6 +30,14 @@ class NodeRead(msgspec.Struct, frozen=True, order=True):
     kubelet: KubernetesVersion | None = None
 
 
+_WELL = frozenset(
+    {
+        ("Ready", "True"),
+        *((name, "False") for name in ("MemoryPressure", "DiskPressure", "PIDPressure", "NetworkUnavailable")),
+    }
+)
+
+
 def read_node(item: wire.Node, annotations: tuple[str, ...]) -> NodeRead:
     """One node, with those of its annotations that begin so, besides the ones that are always read. Raises `UnreadableError`."""
     meta, spec, status = item.metadata, item.spec, item.status
@@ -51,6 +59,11 @@ def read_node(item: wire.Node, annotations: tuple[str, ...]) -> NodeRead:
         declared_features=declared(status.declared_features or ()),
         without_hostname=HOSTNAME_LABEL not in (meta.labels or {}),
     )
+    conditions = sorted(
+        NodeCondition(one.type, one.status, unix_seconds_or_zero(one.last_transition_time) or created)
+        for one in status.conditions or ()
+        if (one.type, one.status) not in _WELL
+    )
     prefixes = (*_READ_ANNOTATIONS, *annotations)
     node = Node(
         name=meta.name,
@@ -65,6 +78,7 @@ def read_node(item: wire.Node, annotations: tuple[str, ...]) -> NodeRead:
         annotations=tuple(sorted(pair for pair in (meta.annotations or {}).items() if pair[0].startswith(prefixes))),
         attachable_limits=attachable,
         empty_resources=_empty(status.allocatable or status.capacity),
+        conditions=tuple(conditions),
     )
     kubelet = kubernetes_version(status.node_info.kubelet_version) if status.node_info else None
     return NodeRead(node, shape, tuple(dict.fromkeys((*problems, *more))), kubelet)

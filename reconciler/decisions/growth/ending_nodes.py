@@ -1,4 +1,5 @@
-"""Room for the pods of nodes that the platform ends soon, such as those of a Capacity Block: groups grow before the end.
+"""Room for the pods of nodes that leave soon: groups grow before. The platform ends them, such as those of a Capacity Block, or
+they are broken.
 
 These pods run now. They are placed on nodes that stay, as if their own nodes were drained. Groups grow for those that find no
 place. Nodes that are to take them stay until then. Pods that no controller makes again need no room.
@@ -7,20 +8,21 @@ This comes after all pending pods and all headroom: headroom may take the pods, 
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from reconciler.decisions.demand.pending import never_placed, serving_order
 from reconciler.decisions.demand.queue import Demand, Queue
 from reconciler.decisions.draft import Draft
 from reconciler.decisions.growth.scale_up import fill_existing, grow_for
-from reconciler.decisions.reasons.sizes import PendingPods, RoomBeforeEnd
+from reconciler.decisions.reasons.sizes import PendingPods, RoomBeforeEnd, RoomForRepair
 from reconciler.plan.plan import NodeState, PodOutcome
+from reconciler.plan.reason import Because
 from reconciler.values.instant import instant_text
 
 
 def make_room_before_ends(draft: Draft) -> frozenset[str]:
-    """Grow for pods of nodes that end soon. Returns the names of the groups that grow."""
-    moving = _moving(draft) if draft.endings else {}
+    """Grow for pods of nodes that end soon or are broken. Returns the names of the groups that grow."""
+    moving = _moving(draft) if draft.endings or draft.repairs.due else {}
     if not moving:
         return frozenset()
     numbers = _numbers(moving)
@@ -46,16 +48,24 @@ def make_room_before_ends(draft: Draft) -> frozenset[str]:
     for node, load in moving.items():
         for shape, count in load.items():
             draft.state.bind(shape, node, count)
-    end = min((draft.endings[node] for node in moving), key=lambda one: (one.at_seconds, one.what))
     grown = set()
     for group, (size, told) in zip(draft.groups, before, strict=True):
         if group.desired > size:
             grown.add(group.group.name)
             pods, nodes = asked[group.group.name], group.desired - size
-            because = RoomBeforeEnd(pods=pods, nodes=nodes, what=end.what, at=instant_text(end.at_seconds))
+            because = _because(draft, moving, pods, nodes)
             others = [reason for reason in group.reasons[told:] if reason.code != PendingPods.code]
             group.reasons[told:] = [because.reason(), *others]
     return frozenset(grown)
+
+
+def _because(draft: Draft, moving: Iterable[int], pods: int, nodes: int) -> Because:
+    ends = [draft.endings[node] for node in moving if node in draft.endings]
+    if ends:
+        end = min(ends, key=lambda one: (one.at_seconds, one.what))
+        return RoomBeforeEnd(pods=pods, nodes=nodes, what=end.what, at=instant_text(end.at_seconds))
+    first = min(draft.repairs.due[node] for node in moving)
+    return RoomForRepair(pods=pods, nodes=nodes, condition=first.condition, status=first.status)
 
 
 def _moving(draft: Draft) -> Mapping[int, Counter[int]]:
@@ -64,7 +74,7 @@ def _moving(draft: Draft) -> Mapping[int, Counter[int]]:
     pods, found = world.pods, dict[int, Counter[int]]()
     for index in pods.running():
         node, shape = pods.node[index], pods.shape[index]
-        if node not in draft.endings or draft.states[node] is NodeState.LEAVING or pods.deletion_seconds[index]:
+        if node < 0 or not draft.empties(node) or draft.states[node] is NodeState.LEAVING or pods.deletion_seconds[index]:
             continue
         if shape in staying or world.pod_traits[pods.traits[index]].controller is None:
             continue

@@ -10,7 +10,7 @@ from reconciler.decisions.platform_rules import rules_of
 from reconciler.decisions.reasons.nodes import NodesRepacked, NodesReplaced, NodesReturn
 from reconciler.decisions.reasons.owners import Adoption, Released
 from reconciler.decisions.reasons.provisioning import GrownForRequest
-from reconciler.decisions.reasons.sizes import Probing, RoomBeforeEnd
+from reconciler.decisions.reasons.sizes import Probing, RoomBeforeEnd, RoomForRepair
 from reconciler.decisions.removal.opportunity import Opportunity
 from reconciler.decisions.removal.scale_down import Judged
 from reconciler.decisions.situation.denied_writes import GROWTH, denied_now
@@ -91,7 +91,7 @@ def _replacement(draft: Draft, replacing: Opportunity) -> Because:
     )
 
 
-_WHY_GROWN = ("PendingPods", "BelowMin", "Headroom", GrownForRequest.code, Probing.code, RoomBeforeEnd.code)
+_WHY_GROWN = ("PendingPods", "BelowMin", "Headroom", GrownForRequest.code, Probing.code, RoomBeforeEnd.code, RoomForRepair.code)
 
 
 def _growth_reason(group: GroupDraft) -> Reason:

@@ -131,6 +131,21 @@ class NodeNotExamined(KeepsNode, frozen=True, kw_only=True):
     template = "the work budget of this plan ran out before it"
 
 
+class RepairHeld(KeepsNode, frozen=True, kw_only=True):
+    """A condition of the node asks for its repair (`health.repair`), but too many nodes are broken at once. `zone` is where
+    (empty: in the whole cluster)."""
+
+    code = "RepairHeld"
+    zone: str
+    broken: int
+    nodes: int
+
+    def sentence(self) -> str:
+        """How many are broken, and where."""
+        where = f"zone {self.zone}" if self.zone else "all groups"
+        return f"{self.broken} of {count_text(self.nodes, 'node')} of {where} are broken or not ready, so none is repaired"
+
+
 class RemovalsHalted(KeepsNode, frozen=True, kw_only=True):
     """No node is removed now, because the cluster is unhealthy or could not be read completely."""
 

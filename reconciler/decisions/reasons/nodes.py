@@ -67,6 +67,19 @@ class NodeEnding(Because, frozen=True, kw_only=True):
     template = "the platform ends {node} from {at} on, with {what}, and {pods:pod} {pods:fits|fit} elsewhere"
 
 
+class NodeRepaired(Because, frozen=True, kw_only=True):
+    """A condition has said for too long that the node is broken (`health.repair`)."""
+
+    code = "Repaired"
+    node: str
+    condition: str
+    status: str
+    since: str
+    pods: int
+
+    template = "{node} is broken: condition {condition} is {status} since {since}. {pods:pod} {pods:fits|fit} elsewhere"
+
+
 class NodeReplaced(Because, frozen=True, kw_only=True):
     """Cheaper nodes replace the node, or others that stay have room for its pods (`by` is empty)."""
 

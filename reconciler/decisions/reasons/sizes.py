@@ -264,6 +264,18 @@ class RoomBeforeEnd(Because, frozen=True, kw_only=True):
     template = "{nodes:new node} for {pods:pod} whose node the platform ends from {at} on, with {what}"
 
 
+class RoomForRepair(Because, frozen=True, kw_only=True):
+    """The group grows for pods whose nodes are broken (`health.repair`)."""
+
+    code = "RoomForRepair"
+    pods: int
+    nodes: int
+    condition: str
+    status: str
+
+    template = "{nodes:new node} for {pods:pod} whose node is broken: condition {condition} is {status}"
+
+
 class ZoneShiftedAway(Because, frozen=True, kw_only=True):
     """The group cannot grow: a new node might come to a zone that work is moved away from. `until` is when that ends by itself
     (empty: nobody knows)."""

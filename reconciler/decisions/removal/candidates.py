@@ -73,7 +73,7 @@ def look_at_nodes(draft: Draft, ledger: DisruptionLedger) -> tuple[Candidate, ..
 def _alike(draft: Draft, load: NodeLoad, index: int) -> tuple[object, ...] | None:
     """Equal for nodes that `_look_at` answers equally; None where something is said about the node by name."""
     node, where = draft.world.nodes[index], draft.members.group_of[index]
-    if load.kind is None or node.annotations or node.unread or index in draft.endings:
+    if load.kind is None or node.annotations or node.unread or draft.empties(index) or index in draft.repairs.held:
         return None
     machine = draft.members.machine_of.get(index)
     if machine is not None and machine.updating:
@@ -131,6 +131,8 @@ def _reason(
 ) -> RemovalReason | None:
     if group is None:
         return None
+    if index in draft.repairs.due:
+        return RemovalReason.REPAIRED
     if busy and index in draft.endings:
         return RemovalReason.ENDING
     percent = threshold_percent(group.group, draft.world.node_shapes[draft.world.nodes[index].shape])
@@ -161,6 +163,7 @@ def _own_blockers(
         annotations=dict(draft.world.nodes[index].annotations),
         denied=denied_now(draft.memory, REMOVAL, str(group.group.target), draft.now_seconds),
         leaving=_leaving(draft, index) if state is NodeState.LEAVING else None,
+        repair_held=draft.repairs.held.get(index),
         starting=state is NodeState.NOT_STARTED,
         used=NotUnderutilized(utilization_permille=utilization, threshold_percent=percent) if busy else None,
     )

@@ -81,6 +81,7 @@ class NodeAsked(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     machine: Machine | None
     annotations: Mapping[str, str]
     denied: WriteDenied | None = None
+    repair_held: nodes.RepairHeld | None = None
     leaving: "NodeLeaving | None" = None
     starting: bool = False
     used: "NotUnderutilized | None" = None
@@ -444,6 +445,7 @@ OF_NODES: tuple[Keep[NodeAsked], ...] = (
     Keep(ScaleDownDisabledAnnotation, Ends.PERSON, _ALL, _annotated),
     Keep(DelayDeletion, Ends.PERSON, _ALL, _delayed),
     Keep(WriteDenied, Ends.TIME, _LOOP | ROLLOUT, lambda one: one.denied),
+    Keep(nodes.RepairHeld, Ends.TIME, _LOOP, lambda one: one.repair_held),
     Keep(NodeLeaving, Ends.TIME, _LOOP | ROLLOUT, lambda one: one.leaving),
     Keep(NodeNotStarted, Ends.TIME, _LOOP | ROLLOUT, lambda one: NodeNotStarted() if one.starting else None),
     Keep(NotUnderutilized, Ends.PODS, PLAN, lambda one: one.used),

@@ -13,6 +13,7 @@ from reconciler.decisions.reasons.nodes import (
     NodeAboveMax,
     NodeEmpty,
     NodeEnding,
+    NodeRepaired,
     NodeReplaced,
     NodeReturned,
     NodeUnderutilized,
@@ -135,6 +136,12 @@ def _ending(leaving: Leaving) -> Because:
     return NodeEnding(node=leaving.name, what=end.what, at=instant_text(end.at_seconds), pods=leaving.pods)
 
 
+def _repaired(leaving: Leaving) -> Because:
+    one = leaving.draft.repairs.due[leaving.candidate.index]
+    since = instant_text(one.since_seconds)
+    return NodeRepaired(node=leaving.name, condition=one.condition, status=one.status, since=since, pods=leaving.pods)
+
+
 KINDS: Mapping[RemovalReason, RemovalKind] = {
     RemovalReason.EMPTY: RemovalKind(due=_after_unneeded_time, why=_empty, saves=True),
     RemovalReason.UNDERUTILIZED: RemovalKind(
@@ -147,4 +154,6 @@ KINDS: Mapping[RemovalReason, RemovalKind] = {
     RemovalReason.RETURNED: RemovalKind(due=_at_once, why=_returned, cools_down=False),
     # The platform ends it in any case, so headroom and cool-downs would keep it only for an end without a drain.
     RemovalReason.ENDING: RemovalKind(due=_at_once, why=_ending, keeps_headroom=False, cools_down=False),
+    # It has been tolerated long enough, and is no headroom for anybody.
+    RemovalReason.REPAIRED: RemovalKind(due=_at_once, why=_repaired, keeps_headroom=False, cools_down=False),
 }

@@ -51,6 +51,7 @@ from reconciler.scheduling.relocation import Places
 
 NOT_EXAMINED = NodeNotExamined().blocker()
 MOVES_LATER = MovesLater().blocker()
+_FIRST = (RemovalReason.ENDING, RemovalReason.REPAIRED)
 _RULES_OF = {asker: rules_asked_by(OF_REMOVALS, asker) for asker in (PLAN, SEARCH, TAKEOVER)}
 
 
@@ -183,7 +184,7 @@ class Removals:
         ready = [c for c in candidates if not c.blockers and c.group is not None and c.index not in apart]
         order = in_order(self._draft, ready)
         # What has to wait anyway, perhaps for days, must not keep a node that could leave now.
-        order.sort(key=lambda candidate: (bool(candidate.awaited), candidate.reason is not RemovalReason.ENDING))
+        order.sort(key=lambda candidate: (bool(candidate.awaited), candidate.reason not in _FIRST))
         first = {candidate.index for candidate in order}
         # Pods move to nodes that stay anyway before they move to nodes that could leave, the last of those first: that
         # keeps the number of evictions and of receiving nodes small.
@@ -206,7 +207,7 @@ class Removals:
         group = candidate.group
         if group is None:
             return Judged(candidate=candidate, safe=False, blockers=candidate.keeps)
-        above = self._excess(group) > 0 and candidate.reason is not RemovalReason.ENDING
+        above = self._excess(group) > 0 and candidate.reason not in _FIRST
         reason = RemovalReason.ABOVE_MAX if above else candidate.reason
         blocker = self._kept(PLAN, candidate, reason)
         # Without a known end, nobody knows which places are free then: the trial leaves nothing behind.

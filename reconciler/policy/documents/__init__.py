@@ -39,7 +39,16 @@ from reconciler.policy.documents.limits import (
 from reconciler.policy.documents.node_group import ClusterMatch, NodeGroup, TargetSpec
 from reconciler.policy.documents.node_group_policy import Discovery, Expander, NodeGroupPolicy, TargetAnnotations, Tier, TierMatch
 from reconciler.policy.documents.pods import DefaultConstraint, InclusionPolicy, PodRules, SchedulerRules, WhenUnsatisfiable
-from reconciler.policy.documents.removal import BlockRule, Budget, DrainRules, Health, JobRule, RemovalReason
+from reconciler.policy.documents.removal import (
+    BlockRule,
+    Budget,
+    ConditionStatus,
+    DrainRules,
+    Health,
+    JobRule,
+    RemovalReason,
+    Repair,
+)
 from reconciler.policy.documents.template import DeviceAttribute, DevicePartition, TaintSpec, Template, TemplateDevices
 from reconciler.policy.group_namespaces import RefusedGroup
 from reconciler.policy.pace import GroupApproval
@@ -54,6 +63,7 @@ __all__ = [
     "Budget",
     "BufferReading",
     "ClusterMatch",
+    "ConditionStatus",
     "Consolidation",
     "Counting",
     "DefaultConstraint",
@@ -80,6 +90,7 @@ __all__ = [
     "PolicySet",
     "QuotaReading",
     "RemovalReason",
+    "Repair",
     "RequestReading",
     "RequestsFrom",
     "ScaleDown",

@@ -25,6 +25,14 @@ class JobRule(StrEnum):
     ALLOW = "Allow"
 
 
+class ConditionStatus(StrEnum):
+    """The status of a condition."""
+
+    TRUE = "True"
+    FALSE = "False"
+    UNKNOWN = "Unknown"
+
+
 class RemovalReason(StrEnum):
     """Why a node may go; budgets are counted by it."""
 
@@ -35,6 +43,20 @@ class RemovalReason(StrEnum):
     CONSOLIDATED = "Consolidated"
     RETURNED = "Returned"
     ENDING = "Ending"
+    REPAIRED = "Repaired"
+
+
+class Repair(msgspec.Struct, frozen=True, kw_only=True):
+    """A condition that means that a node is broken."""
+
+    condition: Annotated[
+        str, Key("The type of the condition, as `kubectl get node -o yaml` shows it.", "AcceleratedHardwareReady", kind=Kind.NAME)
+    ]
+    status: Annotated[ConditionStatus, Key("The status that means a broken node.", "False")]
+    toleration_seconds: Annotated[
+        int,
+        Key("How long the condition may have that status before the node is replaced.", "10m", minimum=0, loosens=Loosens.DOWN),
+    ]
 
 
 class Health(msgspec.Struct, frozen=True, kw_only=True):
@@ -59,6 +81,15 @@ class Health(msgspec.Struct, frozen=True, kw_only=True):
             cluster_autoscaler="--ok-total-unready-count",
         ),
     ] = 3
+    repair: Annotated[
+        tuple[Repair, ...],
+        Key(
+            "Conditions of nodes that are broken. Such a node is drained within budgets (reason Repaired). Groups grow before, "
+            "for pods that find no other place. Nothing is repaired while more managed nodes, or more nodes of the zone, are "
+            "broken or not Ready than both numbers allow.",
+            item="One condition.",
+        ),
+    ] = ()
 
 
 def _rule(description: str, flag: str = "") -> Key:
