@@ -17,7 +17,7 @@ from reconciler.decisions.situation.waiting_pods import waiting_pods
 from reconciler.scheduling.state import SchedulingState
 from reconciler.simulation.embedded.objects import ClusterObjects
 from reconciler.simulation.embedded.pod_object import NodeObject, PodObject
-from reconciler.simulation.embedded.preemption import Preemption, find_victims
+from reconciler.simulation.embedded.preemption import Preemption, VictimsByShape, find_victims
 from reconciler.simulation.embedded.scheduler_cache import SchedulerCache
 
 Placing = Callable[[SchedulingState, int, int, list[NodeObject]], tuple[tuple[int, int], ...]]
@@ -94,6 +94,7 @@ class Scheduler:
         bound: list[PodObject] = []
         preemptions: list[Preemption] = []
         full: set[int] = set()
+        victims = VictimsByShape()
         for needed, runs in self._together(waiting, now_seconds):
             before = state.mark()
             spreads = [self._places(run, state, full) for run in runs]
@@ -103,6 +104,7 @@ class Scheduler:
             for run, spread in zip(runs, spreads, strict=True):
                 placed = 0
                 for index, count in spread:
+                    victims.forget(index)
                     for pod in run[placed : placed + count]:
                         objects.bind(pod, nodes[index])
                         bound.append(pod)
@@ -112,7 +114,7 @@ class Scheduler:
                     full.add(shape)
                     alone = not objects.pod_shapes[shape].pod_group
                     higher = alone and not state.modelled(shape) and objects.pod_shapes[shape].priority > lowest
-                    self._leave(run[placed:], nodes, state, preemptions, now_seconds, higher=higher)
+                    self._leave(run[placed:], nodes, state, preemptions, victims, now_seconds, higher=higher)
         # What was bound is told to the cache as everything else that moved; room that was kept for somebody is not.
         state.undo(tried)
         # A pod that asks for company may fit once that company runs; every other refusal stands until nodes change.
@@ -153,21 +155,25 @@ class Scheduler:
         nodes: list[NodeObject],
         state: SchedulingState,
         preemptions: list[Preemption],
+        victims: VictimsByShape,
         now_seconds: int,
         *,
         higher: bool,
     ) -> None:
         """Pods that fit nowhere now: lower ones may give way, and the room that they leave is kept."""
         objects = self._objects
+        given_up = {victim for preemption in preemptions for victim in preemption.victims}
         for pod in pods:
             if not pod.unschedulable:
                 pod.unschedulable = now_seconds
                 objects.touch_pod(pod)
             if pod.nominated is not None and self._is_made_room_for(pod, pod.nominated, state):
-                state.bind(pod.shape, self._cache.place_of(pod.nominated))
+                place = self._cache.place_of(pod.nominated)
+                state.bind(pod.shape, place)
+                victims.forget(place)
                 continue
-            given_up = {victim for preemption in preemptions for victim in preemption.victims}
-            eviction = find_victims(pod, objects, state, nodes, given_up, self._protected) if higher else None
+            known = victims.known(pod.shape, state)
+            eviction = find_victims(pod, objects, state, nodes, given_up, self._protected, known) if higher else None
             if eviction is None:
                 if pod.nominated is not None:
                     pod.nominated = None
@@ -181,6 +187,8 @@ class Scheduler:
             pod.nominated = eviction.node
             objects.touch_pod(pod)
             preemptions.append(eviction)
+            given_up.update(eviction.victims)
+            victims.forget(place)
 
     def _is_made_room_for(self, pod: PodObject, node: NodeObject, state: SchedulingState) -> bool:
         """Whether lower ones still end where the pod is to go; not when the node takes no pods any more."""

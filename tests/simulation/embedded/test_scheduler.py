@@ -1,10 +1,13 @@
 """Pending pods are bound by priority, age and name, to the first node that fits, with preemption."""
 
+from typing import Any
+
 import msgspec
 import pytest
 
 from reconciler.cluster.pods.pod_table import PodTable
 from reconciler.cluster.workloads.pod_group import PodGroup
+from reconciler.simulation.embedded import preemption
 from reconciler.simulation.embedded.cluster import SimulatedCluster
 from reconciler.simulation.embedded.journal import Happened
 from reconciler.simulation.embedded.pod_object import PodObject
@@ -189,3 +192,24 @@ def test_a_group_that_nobody_knows_waits():
     cluster.group("general", nodes=2, cpu="4")
     cluster.pods("lost", 1, cpu="4", shape={"pod_group": "lost"})
     assert _places(_gang(cluster, 2)) == {"lost-1": ""}
+
+
+def test_a_node_is_tried_again_only_if_something_gave_way_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ten equal pods take the places of two lower ones on each of five nodes, which are tried twice, the others once."""
+    tried: list[int] = []
+    plain = preemption._victims
+
+    def counted(pod: PodObject, index: int, *rest: Any) -> list[PodObject]:
+        tried.append(index)
+        return plain(pod, index, *rest)
+
+    monkeypatch.setattr(preemption, "_victims", counted)
+    cluster = ClusterBuilder()
+    names = cluster.group("general", nodes=20, cpu="4")
+    cluster.pods("low", 40, cpu="2", on=[name for name in names for _ in range(2)], shape={"priority": 1})
+    cluster.pods("high", 10, cpu="2", shape={"priority": 9})
+    simulated = _cluster(cluster)
+
+    nominated = [pod.nominated.name for pod in simulated.objects.pods.values() if pod.nominated is not None]
+    assert sorted(nominated) == sorted(2 * sorted(names)[:5])
+    assert len(tried) == 20 + 5
