@@ -50,7 +50,7 @@ def test_reference_has_a_line_for_every_key():
         for kind in document_kinds()
         for field in walk(kind.root)
         if field.path and not field.path.endswith("[]") and field.kind != "Opaque"
-        if f"| `{field.path}` |" not in text
+        if f"| `{field.path}`<br>" not in text
     ]
     told_elsewhere = ("spec.defaults.", "spec.tiers[].defaults.")
     selectors = (".matchLabels", ".matchExpressions", ".key", ".operator", ".values")
@@ -60,7 +60,7 @@ def test_reference_has_a_line_for_every_key():
 def test_reference_names_the_same_setting_elsewhere():
     """Names from the Cluster Autoscaler's own flags, OpenShift's fields and Cluster API's annotations stand in the table."""
     text = reference_text()
-    row = next(line for line in text.splitlines() if line.startswith("| `spec.scaleDown.unneededTime` |"))
+    row = next(line for line in text.splitlines() if line.startswith("| `spec.scaleDown.unneededTime`<br>"))
     assert "`--scale-down-unneeded-time`" in row
     assert "`spec.scaleDown.unneededTime`" in row.split("--scale-down-unneeded-time")[1]
     assert "`cluster.x-k8s.io/autoscaling-options-scaledownunneededtime`" in row

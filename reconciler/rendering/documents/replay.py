@@ -29,6 +29,7 @@ COULD_NOT_GROW = "no group could grow, so the figures say nothing about this pol
 
 FIRST_OF_WHAT_WAS_DONE = "nodes grown before the figures begin"
 """Lines before it tell of availability and cost."""
+EVICTED = "pods evicted"
 
 
 class FigureLine(msgspec.Struct, frozen=True):
@@ -44,6 +45,18 @@ def heading_words(replay: Replay) -> Sentence:
     cluster = (" · cluster ", Foreign(replay.cluster)) if replay.cluster else ()
     when = f" · {duration_text(replay.seconds)} from {replay.start} · up to {replay.peak_demand_pods} pods"
     return ("trace ", Foreign(replay.trace), *cluster, when)
+
+
+def found_words(replay: Replay) -> str:
+    """`spare: +$52.65, 0 evictions (48), longest wait 0s (90s)`: the last policy, with the figures of the first in brackets."""
+    lines = {line.name: line for line in figure_lines(replay)}
+    cost, evicted, wait = (lines[name] for name in ("cost", EVICTED, "time to schedule, longest"))
+    money = cost.change.partition(" (")[0] or ("same cost" if cost.cells[1:] else cost.cells[0])
+    priced = () if _UNKNOWN in cost.cells else (money,)
+    noun = "eviction" if evicted.cells[-1] == "1" else "evictions"
+    other = [f" ({line.cells[0]})" if line.change else "" for line in (evicted, wait)]
+    facts = (*priced, f"{evicted.cells[-1]} {noun}{other[0]}", f"longest wait {wait.cells[-1]}{other[1]}")
+    return f"{side_names(replay)[-1]}: {', '.join(facts)}"
 
 
 def side_names(replay: Replay) -> tuple[str, ...]:
@@ -79,7 +92,7 @@ def figure_lines(replay: Replay) -> tuple[FigureLine, ...]:
         _counts(sides, "peak nodes", lambda side: side.peak_nodes),
         _counts(sides, "nodes grown", lambda side: side.grown_nodes),
         _counts(sides, "nodes removed", lambda side: side.removed_nodes),
-        _counts(sides, "pods evicted", lambda side: side.evictions),
+        _counts(sides, EVICTED, lambda side: side.evictions),
     ]
     for name, read in (("machines failed", _failed), ("writes refused", _refused)):
         if any(read(side) for side in sides):

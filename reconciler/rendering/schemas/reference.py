@@ -10,14 +10,14 @@ from reconciler.policy.problems.problem_codes import PROBLEM_CODES
 _HEAD = """\
 # Keys of a policy
 
-These are all keys of `NodeGroupPolicy` and `NodeGroup`. The last columns name the same setting elsewhere:
+These are all keys of `NodeGroupPolicy` and `NodeGroup`. Other names of the same setting come last:
 
 - CA: flags of the Cluster Autoscaler
 {elsewhere}
 The first level that sets a value wins. The order is: the NodeGroup, the target's own annotation or tag, the tier's defaults, the
 policy's defaults, the default below. Fields that other software adds to `metadata` are accepted and ignored, and so is `status`.
 """
-_COLUMNS = ("key", "type", "unit", "default", "meaning", "CA")
+_COLUMNS = ("key and meaning", "type", "default")
 _SHARED = ("spec.defaults", "spec.tiers[].defaults")
 _TYPES = {
     Kind.OBJECT: "object",
@@ -74,9 +74,8 @@ def _section(kind: DocumentKind) -> Iterator[str]:
     yield ""
     yield f"{kind.description} Scope: {kind.scope.lower()}."
     yield ""
-    columns = (*_COLUMNS, *(one.column for one in _elsewhere().values()))
-    yield _line(columns)
-    yield _line(["---"] * len(columns))
+    yield _line(_COLUMNS)
+    yield _line(["---"] * len(_COLUMNS))
     for field in _fields(kind.root):
         yield _line(_cells(field))
     yield ""
@@ -100,15 +99,15 @@ def _cells(field: Field) -> list[str]:
         meaning += " Any field below `spec` of NodeGroup from `mode` on."
     elif field.examples:
         meaning += " Example: " + " ".join(f"`{_written(example)}`" for example in field.examples)
-    names = (field.cluster_autoscaler, *(field.elsewhere.get(provider, "") for provider in _elsewhere()))
+    names = [("CA", field.cluster_autoscaler)]
+    names += [(one.column, field.elsewhere.get(provider, "")) for provider, one in _elsewhere().items()]
+    same = ", ".join(f"{column} `{name}`" for column, name in names if name)
+    unit = "h, m, s" if field.kind is Kind.DURATION else field.unit
     default = "" if field.default in (None, "") else f"`{_written(field.default)}`"
     return [
-        f"`{field.path}`",
-        _type(field),
-        "h, m, s" if field.kind is Kind.DURATION else field.unit,
+        "<br>".join(part for part in (f"`{field.path}`", meaning, same) if part),
+        f"{_type(field)} ({unit})" if unit else _type(field),
         "required" if field.required else default,
-        meaning,
-        *(f"`{name}`" if name else "" for name in names),
     ]
 
 

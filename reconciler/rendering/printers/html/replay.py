@@ -5,9 +5,11 @@ from collections.abc import Sequence
 from reconciler.plan.replay import Replay
 from reconciler.rendering.documents.blocks import plain_sentence
 from reconciler.rendering.documents.replay import (
+    EVICTED,
     FIRST_OF_WHAT_WAS_DONE,
     FigureLine,
     figure_lines,
+    found_words,
     heading_words,
     note_words,
     side_names,
@@ -17,6 +19,7 @@ from reconciler.rendering.printers.html.element import Content, Html, joined, ta
 from reconciler.rendering.printers.html.page import Head, Section, counted, document, fold, scrolling
 from reconciler.rendering.printers.html.plan import change, foot
 from reconciler.rendering.printers.html.replay_charts import charts_over_time
+from reconciler.rendering.words.plain import shortened
 
 _MOST_TARGETS = 300
 
@@ -40,8 +43,8 @@ def replay_html(replay: Replay) -> str:
     notes = note_words(replay)
     warning = joined(tag("span", plain_sentence(note), class_="line") for note in notes) if notes else None
     head = Head(
-        title="What this demand comes to",
-        lead=plain_sentence(heading_words(replay)),
+        title=plain_sentence(heading_words(replay)),
+        lead=shortened(found_words(replay), _LEAD),
         facts=tuple((label, name) for label, name in zip(("policy", "against"), names, strict=False)),
         figures=_tiles(replay),
         warning=warning,
@@ -51,7 +54,8 @@ def replay_html(replay: Replay) -> str:
     return document(head, [over_time, tables], None, foot("", None)[1:])
 
 
-_TILES = ("cost", "time to schedule, p99", "pods that never got a node", "peak nodes")
+_LEAD = 120
+_TILES = ("cost", "time to schedule, p99", "pods that never got a node", "peak nodes", EVICTED)
 
 
 def _tiles(replay: Replay) -> list[tuple[str, Content, Content]]:

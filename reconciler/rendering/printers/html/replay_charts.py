@@ -38,8 +38,8 @@ def charts_over_time(replay: Replay, names: Sequence[str], *, few: bool = False)
     paid = [] if cost is None else [cost]
     if few:
         return joined((_beside([*cpu, *paid]), fold("Nodes by group and memory over time", _beside([*nodes, *memory]))))
-    drawn = [part for parts in zip(cpu, nodes, strict=True) for part in parts]
-    return joined((_beside([*drawn, *paid]), fold("Memory over time", _beside(memory))))
+    # Of three columns, both policies have one each.
+    return joined((_beside([*cpu, *paid, *nodes]), fold("Memory over time", _beside(memory))))
 
 
 def _beside(charts: Sequence[Html]) -> Html:
@@ -98,7 +98,8 @@ def _resource(replay: Replay, sides: Sequence[tuple[str, ReplayFigures]], side: 
 
 
 def _nodes(replay: Replay, title: str, side: ReplayFigures) -> Html:
-    """Nodes by target, one on the other; each has a number in the drawing and in the key."""
+    """Nodes by target, one on the other. Each has a number in the drawing and in the key; number and colour are those that it
+    has under every policy."""
     series = side.series
     most = max(max(other.series.nodes) for other in replay.sides)
     axis = _axis(replay, side, most)
@@ -110,7 +111,12 @@ def _nodes(replay: Replay, title: str, side: ReplayFigures) -> Html:
     areas: list[Content] = []
     numbers: list[Content] = []
     key: list[Content] = []
-    for index, (name, values) in enumerate(parts):
+    order = [
+        *dict.fromkeys(shortened(line.target, _NAME) or _NOBODY for one in replay.sides for line in one.series.targets),
+        _OTHERS,
+    ]
+    for name, values in parts:
+        index = order.index(name)
         kind = f"{_FILLS[index % len(_FILLS)]} layer"
         areas.append(area(axis, values, kind, below))
         numbers.append(numbered(axis, index + 1, values, below))

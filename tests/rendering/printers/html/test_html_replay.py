@@ -1,5 +1,7 @@
 """The replay of recorded demand in the report of a preview."""
 
+import re
+
 import msgspec
 import pytest
 
@@ -86,3 +88,29 @@ def test_names_of_others_are_text(preview: Preview):
     found = page(preview, figures(HOSTILE, 1, "1", target=HOSTILE), figures("after", 1, "1"))
     names = [name for name, _ in found.tags]
     assert (names.count("script"), names.count("img")) == (1, 0)
+
+
+def test_the_first_line_of_the_page_says_what_was_found():
+    """What the second policy costs more, its evictions and longest wait, with those of the first. One policy has its own."""
+    prod = msgspec.structs.replace(figures("prod", 90, "0.384"), evictions=48)
+    spare = msgspec.structs.replace(figures("spare", 0, "0.768"), evictions=1)
+    assert "spare: +$0.384, 1 eviction (48), longest wait 0s (90s)" in Elements(replay_html(replay(prod, spare))).text
+    assert "prod: $0.384, 48 evictions, longest wait 90s" in Elements(replay_html(replay(prod))).text
+    assert "Pods evicted" in Elements(replay_html(replay(prod))).text
+
+
+def test_a_group_has_one_colour_in_all_charts():
+    """The second policy has the groups in another order."""
+    sides = []
+    for order in (("a", "b"), ("b", "a")):
+        side = figures("p", 1, "1")
+        nodes = tuple(TargetNodes(f"MachineDeployment capi/{name}", (1,) * 240) for name in order)
+        sides.append(
+            msgspec.structs.replace(side, source="".join(order), series=msgspec.structs.replace(side.series, targets=nodes))
+        )
+    text = replay_html(replay(*sides))
+    keys = re.findall(
+        r'<rect class="([^"]*)"[^>]*></rect><text[^>]*>(\d)</text></svg><span>\d: (MachineDeployment capi/[ab])', text
+    )
+    assert len(keys) == 4
+    assert len(set(keys)) == 2
