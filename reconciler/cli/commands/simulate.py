@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     "--step", metavar="DURATION", default="5m", show_default=True,
     help="For a curve: take the largest value of each such interval. 0 takes each line.",
 )  # fmt: skip
-@click.option("--join-after", metavar="DURATION", default="90s", show_default=True, help="From asking for a node to having it.")
+@click.option("--join-after", metavar="DURATION", help="From asking for a node to having it [default: as recorded, else 90s].")
 @click.option("--work-budget", metavar="N", type=click.IntRange(min=1), help="Steps that one decision may take.")
 @click.option(
     "-o", "--output", type=click.Choice(["text", "markdown", "json", "html"]), default="text", show_default=True, help="Format."
@@ -46,7 +46,7 @@ def command(
     cluster_path: Path | None,
     until: str | None,
     step: str,
-    join_after: str,
+    join_after: str | None,
     work_budget: int | None,
     output: str,
     *,
@@ -74,7 +74,7 @@ def command(
       reconciler simulate --trace curve.csv --against changed/ -o html \\
         > replay.html
     """
-    from reconciler.cli.inputs.trace_files import read_replay_inputs
+    from reconciler.cli.inputs.trace_files import joining, read_replay_inputs
     from reconciler.cli.outputs.replay_bar import replay_bar
     from reconciler.cli.outputs.stats import Stats
     from reconciler.cli.outputs.terminal import progress
@@ -86,13 +86,14 @@ def command(
         inputs = read_replay_inputs(trace_path, cluster_path, step, until, alone=alone)
         sides = _sides(policy_path, against_path, name, inputs)
         inputs.check(sides)
+        trace, join_seconds = joining(inputs.trace, join_after)
     with measured.stage("decide"), replay_bar() as bar:
         figures = replay(
             sides,
-            inputs.trace,
+            trace,
             inputs.world,
             lead_seconds=inputs.lead_seconds,
-            join_seconds=_seconds("--join-after", join_after),
+            join_seconds=join_seconds,
             work_budget=DEFAULT_WORK_BUDGET if work_budget is None else work_budget,
             progress=bar,
         )
@@ -126,12 +127,6 @@ def _sides(
     if against_path is not None:
         sides.append((against_path.as_posix(), read_policy(against_path, name, now, cluster)))
     return sides
-
-
-def _seconds(option: str, text: str) -> int:
-    from reconciler.cli.inputs.trace_files import duration
-
-    return duration(option, text)
 
 
 def _rendered(figures: "Replay", output: str, *, wide: bool) -> str:

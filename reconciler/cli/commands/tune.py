@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     "--step", metavar="DURATION", default="5m", show_default=True,
     help="For a curve: take the largest value of each such interval. 0 takes each line.",
 )  # fmt: skip
-@click.option("--join-after", metavar="DURATION", default="90s", show_default=True, help="From asking for a node to having it.")
+@click.option("--join-after", metavar="DURATION", help="From asking for a node to having it [default: as recorded, else 90s].")
 @click.option("--write", is_flag=True, help="Change the proposed values in the policy files, and nothing else.")
 @click.option("--body", metavar="FILE", type=NAMED_PATH, help="Write the text of a pull request, if something is proposed.")
 @click.option(
@@ -72,7 +72,7 @@ def command(
     resume: Path | None,
     until: str | None,
     step: str,
-    join_after: str,
+    join_after: str | None,
     body: Path | None,
     output: str,
     *,
@@ -104,18 +104,17 @@ def command(
       reconciler tune --trace curve.csv --write --body request.md \\
         --detailed-exitcode
     """
-    from reconciler.cli.inputs.trace_files import duration
     from reconciler.cli.outputs.failure import EXIT_CHANGES, EXIT_OK
     from reconciler.cli.outputs.saved_files import save_document
     from reconciler.cli.outputs.telling import tell
     from reconciler.values.duration import duration_text
 
     wanted = _objective(objective)
-    join_seconds = duration("--join-after", join_after)
-    past, knobs = _past(trace_path, policy_path, name, cluster_path, until, step, join_seconds, vary, alone=alone)
+    past, knobs = _past(trace_path, policy_path, name, cluster_path, until, step, join_after, vary, alone=alone)
     found = _search(past, knobs, wanted, trials, seed, workers, resume)
     tuning = _tuning(past, found, wanted, seed)
-    join_words = duration_text(join_seconds)
+    learned = ", ".join(f"{target} {duration_text(seconds)}" for target, seconds in past.trace.lead_times)
+    join_words = duration_text(past.join_seconds) + (f" (as learned: {learned})" if learned else "")
     click.echo(_rendered(tuning, output, join_words, wide=wide).encode("utf-8", "replace"), nl=False)
     if not found.edits:
         return EXIT_OK
@@ -134,14 +133,14 @@ def _past(
     cluster_path: Path | None,
     until: str | None,
     step: str,
-    join_seconds: int,
+    join_after: str | None,
     vary: tuple[str, ...],
     *,
     alone: bool,
 ) -> "tuple[Past, Sequence[Knob]]":
     """What variants are replayed on, and what may be varied. Raises `InputError`."""
     from reconciler.cli.inputs.plan_inputs import DEFAULT_POLICIES, policy_with_files
-    from reconciler.cli.inputs.trace_files import read_replay_inputs
+    from reconciler.cli.inputs.trace_files import joining, read_replay_inputs
     from reconciler.cli.outputs.failure import InputError
     from reconciler.cli.outputs.terminal import progress
     from reconciler.cluster.world import identity_of
@@ -160,6 +159,7 @@ def _past(
         if not files:
             raise InputError("there is no policy file to look at. Name one with --policy PATH")
         trace = inputs.trace if inputs.world is None else inputs.trace.at_same_hour(inputs.world, LEAD_SECONDS)
+        trace, join_seconds = joining(trace, join_after)
         past = Past(files=dict(files), name=policy.policy.name, trace=trace, world=inputs.world, join_seconds=join_seconds)
         if trace.end_seconds - trace.start_seconds < LEAST_SECONDS:
             raise InputError(f"{trace_path}: shorter than {duration_text(LEAST_SECONDS)}, which is too little to learn from")

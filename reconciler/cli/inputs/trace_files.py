@@ -26,7 +26,7 @@ from reconciler.values.duration import DurationError, parse_duration
 from reconciler.values.two_sentences import two_sentences
 
 LARGEST_TRACE_BYTES = 256 << 20
-STEP_SECONDS = 300
+STEP_SECONDS, JOIN_SECONDS = 300, 90
 
 
 class ReplayInputs(msgspec.Struct, frozen=True):
@@ -97,6 +97,14 @@ def duration(option: str, text: str) -> int:
     if seconds < 0:
         raise InputError(f"{option} {text}: must not be negative")
     return seconds
+
+
+def joining(trace: Trace, join_after: str | None) -> tuple[Trace, int]:
+    """After how many seconds nodes join. What `--join-after` gives counts for all targets, and otherwise what the trace learned.
+    Raises `InputError`."""
+    if join_after is None:
+        return trace, JOIN_SECONDS
+    return msgspec.structs.replace(trace, lead_times=()), duration("--join-after", join_after)
 
 
 def _limit(until: str | None) -> int | None:

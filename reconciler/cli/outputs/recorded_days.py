@@ -1,11 +1,13 @@
 """A recording on disk: one file per day, to which lines are only added, and a bound for all of them."""
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
 from reconciler.cli.outputs.failure import InputError
 from reconciler.cluster.world import World
-from reconciler.simulation.replays.recording import SUFFIX, Recorder, RecordingError, whole_lines
+from reconciler.decisions.memory import LeadTimes
+from reconciler.simulation.replays.recording import NOTHING_LEARNED, SUFFIX, Recorder, RecordingError, whole_lines
 
 MOST_DAYS, MOST_BYTES = 30, 50_000_000
 """The oldest days beyond either are deleted when a day begins."""
@@ -35,9 +37,9 @@ class RecordedDays:
         except RecordingError as error:
             raise InputError(f"{folder}/{error.place}: {error}") from None
 
-    def observe(self, world: World, at_seconds: int) -> None:
+    def observe(self, world: World, at_seconds: int, lead_times: Mapping[str, LeadTimes] = NOTHING_LEARNED) -> None:
         """Add what differs; it is on disk when this returns. Raises `InputError`."""
-        day, lines = self._recorder.lines(world, at_seconds)
+        day, lines = self._recorder.lines(world, at_seconds, lead_times)
         if not lines:
             return
         try:

@@ -173,11 +173,11 @@ def _process(
     journal: "Log",
     news: "NewsWebhook | None" = None,
 ) -> "LiveProcess":
-    turned = _recording(loop.record, journal)
+    turned = recording(loop.record, journal)
     return wired(_settings(loop, connection, connections, name), connections, source, journal, turned=turned, news=news)
 
 
-def _recording(path: Path | None, journal: "Log") -> "Callable[[LoopReport], None]":
+def recording(path: Path | None, journal: "Log") -> "Callable[[LoopReport], None]":
     """What records the demand of each turn. A turn that cannot be recorded is told, and decides all the same."""
     from reconciler.cli.outputs.recorded_days import RecordedDays
 
@@ -186,9 +186,9 @@ def _recording(path: Path | None, journal: "Log") -> "Callable[[LoopReport], Non
     days = RecordedDays(path)
 
     def turned(report: "LoopReport") -> None:
-        if report.decided is not None:
+        if (decided := report.decided) is not None:
             try:
-                days.observe(report.decided.world, report.decided.now_seconds)
+                days.observe(decided.world, decided.now_seconds, decided.memory.lead_times)
             except InputError as error:
                 journal.warning("NotRecorded", f"the demand of this turn is not recorded: {error.message}")
 

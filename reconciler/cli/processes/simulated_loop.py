@@ -58,7 +58,7 @@ def run_simulated(
     days = None if record_path is None else RecordedDays(record_path)
     for turn in run.turns():
         if days is not None and turn.report.decided is not None:
-            days.observe(turn.report.decided.world, turn.at_seconds)
+            days.observe(turn.report.decided.world, turn.at_seconds, turn.report.decided.memory.lead_times)
         decisions += turn.report.plan is not None
         entry = run_turn(turn, run.start_seconds)
         if entry is not None:

@@ -2,19 +2,23 @@
 
 The first line of a file names the form and the cluster. A line with `source` describes pods that are alike, numbered from 0. A
 line with `at` says how many pods of which sources are wanted from then on, where that differs. Each file begins with everything
-that is wanted, so that older files can be deleted. Lines are only added. A torn last line was never finished, and does not count.
+that is wanted, so that older files can be deleted. A line with `leadTimes` has what the loop had learned of its targets by then.
+Lines are only added. A torn last line was never finished, and does not count.
 
 Pods of Jobs are alike whatever Job they are of: the names of Jobs would take more room than all else.
 """
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
 
 from reconciler.cluster.pods.pod import Owner
 from reconciler.cluster.world import World
+from reconciler.decisions.memory import LeadTimes
+from reconciler.decisions.situation.lead_times import learned
 from reconciler.simulation.replays.trace import MOST_PODS, DemandSource, DemandStep, Trace, wanted_pods
 from reconciler.values.decoding import decode
 from reconciler.values.instant import instant_text
@@ -26,6 +30,7 @@ QUIET_SECONDS = 300
 MOST_SOURCES = 100_000
 _OF_ONE_JOB = frozenset({"controller-uid", "batch.kubernetes.io/controller-uid", "job-name", "batch.kubernetes.io/job-name"})
 _JOBS = "jobs"
+NOTHING_LEARNED: Mapping[str, LeadTimes] = MappingProxyType({})
 
 
 class RecordedLine(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
@@ -36,6 +41,7 @@ class RecordedLine(msgspec.Struct, frozen=True, kw_only=True, rename="camel", om
     source: DemandSource | None = None
     at: int = 0
     pods: tuple[tuple[int, int], ...] = ()
+    lead_times: tuple[tuple[str, int], ...] = ()
 
 
 class RecordingError(ValueError):
@@ -54,6 +60,7 @@ class Recorder:
         self._at = 0
         self._sources: dict[DemandSource, int] = {}
         self._wanted: Counter[DemandSource] = Counter()
+        self._lead_times: tuple[tuple[str, int], ...] = ()
 
     def resume(self, day: str, data: bytes) -> None:
         """Go on behind the lines of a day that were written before. Raises `RecordingError`."""
@@ -64,16 +71,18 @@ class Recorder:
                 sources.append(line.source)
                 self._sources.setdefault(line.source, len(self._sources))
             self._at = max(self._at, line.at)
+            self._lead_times = line.lead_times or self._lead_times
             self._wanted.update({sources[index]: pods - self._wanted[sources[index]] for index, pods in line.pods})
 
-    def lines(self, world: World, at_seconds: int) -> tuple[str, bytes]:
-        """The day (UTC), and what is to be added to its file: nothing if nothing differs, or if the instant is not later."""
+    def lines(self, world: World, at_seconds: int, lead_times: Mapping[str, LeadTimes] = NOTHING_LEARNED) -> tuple[str, bytes]:
+        """The day (UTC), and what is to be added to its file: nothing if nothing differs, or if the instant is not later.
+        `lead_times` are those that the loop remembers, by target."""
         day = instant_text(at_seconds)[:10]
         if at_seconds <= self._at:
             return day, b""
         added: list[bytes] = []
         if day != self._day:
-            self._day, self._sources, self._wanted = day, {}, Counter()
+            self._day, self._sources, self._wanted, self._lead_times = day, {}, Counter(), ()
             added.append(_encoded(RecordedLine(format_version=FORMAT_VERSION, cluster=world.name)))
         wanted: Counter[DemandSource] = Counter()
         for source, pods in wanted_pods(world).items():
@@ -81,6 +90,9 @@ class Recorder:
         for text, source in sorted((_encoded(RecordedLine(source=one)), one) for one in wanted if one not in self._sources):
             self._sources[source] = len(self._sources)
             added.append(text)
+        if (times := _medians(world, lead_times)) != self._lead_times:
+            self._lead_times = times
+            added.append(_encoded(RecordedLine(lead_times=times)))
         touched = {*wanted, *self._wanted}
         changes = tuple(sorted((self._sources[one], wanted[one]) for one in touched if wanted[one] != self._wanted[one]))
         if not added and not changes and at_seconds - self._at < QUIET_SECONDS:
@@ -96,12 +108,14 @@ def read_recording(name: str, files: Sequence[tuple[str, bytes]]) -> Trace:
     steps: list[DemandStep] = []
     wanted: Counter[int] = Counter()
     times: list[int] = []
+    lead_times: tuple[tuple[str, int], ...] = ()
     for file, data in sorted(files):
         own: list[int] = []
         begun = False
         for place, line in _lines(file, data):
             if line.source is not None:
                 own.append(numbers.setdefault(line.source, len(numbers)))
+            lead_times = line.lead_times or lead_times
             if not line.at:
                 continue
             if times and line.at <= times[-1]:
@@ -121,7 +135,7 @@ def read_recording(name: str, files: Sequence[tuple[str, bytes]]) -> Trace:
         )
     return Trace(
         name=name, start_seconds=times[0], end_seconds=times[-1], sources=tuple(numbers), steps=tuple(steps),
-        present=(0,) * len(numbers),
+        present=(0,) * len(numbers), lead_times=lead_times,
     )  # fmt: skip
 
 
@@ -148,7 +162,15 @@ def _lines(file: str, data: bytes) -> Iterator[tuple[str, RecordedLine]]:
             raise RecordingError(place, f"more than {MOST_SOURCES} kinds of pods")
         if any(not (0 <= index < sources and 0 <= pods <= MOST_PODS) for index, pods in line.pods):
             raise RecordingError(place, f"a number is out of range: sources go up to {sources - 1}, pods up to {MOST_PODS}")
+        if any(seconds < 0 for _, seconds in line.lead_times):
+            raise RecordingError(place, "a lead time is below zero")
         yield place, line
+
+
+def _medians(world: World, lead_times: Mapping[str, LeadTimes]) -> tuple[tuple[str, int], ...]:
+    """By name of the target, where half of the requests came in time."""
+    found = ((facts.ref.name, learned(lead_times.get(str(facts.ref)))) for facts in world.targets)
+    return tuple(sorted({name: one.median_seconds for name, one in found if one is not None and one.median_seconds}.items()))
 
 
 def _alike(source: DemandSource) -> DemandSource:

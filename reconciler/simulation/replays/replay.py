@@ -65,7 +65,8 @@ class ReplayRun:
         self._trace = trace
         self._work_budget = work_budget
         self.begin_seconds = trace.start_seconds - lead_seconds
-        self.cluster = SimulatedCluster(world, policy, self.begin_seconds, otherwise=otherwise)
+        learned = {name: MachineBehaviour(join_seconds=seconds) for name, seconds in trace.lead_times}
+        self.cluster = SimulatedCluster(world, policy, self.begin_seconds, behaviours=learned, otherwise=otherwise)
         groups = effective_groups(world, policy, self.begin_seconds)
         own = {group.target: group.price_micros for group in groups if group.price_micros is not None}
         self._patience = {group.target: group.scale_up.max_node_provision_time_seconds for group in groups}
@@ -276,7 +277,8 @@ def replay(
 
     It runs on the cluster of `world`, which must not be younger than the trace (`Trace.at_same_hour`). Without `world`, it runs
     on the groups of the policies alone. If only one of two policies has a price for a target, that price applies under both.
-    Nodes join `join_seconds` after they were requested. `progress` receives how far it is: seconds done, and seconds in total.
+    Nodes join `join_seconds` after they were requested, or after what the trace has for their target. `progress` receives how far
+    it is: seconds done, and seconds in total.
     """
     begin = trace.start_seconds - lead_seconds
     start = policy_world([policy for _, policy in sides], begin) if world is None else world

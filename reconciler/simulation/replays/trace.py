@@ -49,7 +49,7 @@ class Trace(msgspec.Struct, frozen=True, kw_only=True):
     """Demand from `start_seconds` until `end_seconds` (Unix time); the last step lasts until the end.
 
     `present` is the number of pods of each source in the World from which the trace continues. It is 0 for a curve: its pods come
-    in addition.
+    in addition. `lead_times` are those that were learned meanwhile: (name of a target, seconds until a node joins).
     """
 
     name: str
@@ -58,6 +58,7 @@ class Trace(msgspec.Struct, frozen=True, kw_only=True):
     sources: tuple[DemandSource, ...]
     steps: tuple[DemandStep, ...]
     present: tuple[int, ...]
+    lead_times: tuple[tuple[str, int], ...] = ()
 
     @property
     def peak_pods(self) -> int:

@@ -1,15 +1,21 @@
 """`reconciler record`, and the recording of a loop: what is written, what is read, and what is deleted."""
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from reconciler.cli.main import cli
 from reconciler.cli.outputs.failure import guarded
 from reconciler.cli.outputs.recorded_days import MOST_DAYS, RecordedDays
+from reconciler.cli.processes.live_loop import recording
+from reconciler.control.turn.turn_report import Decided, LoopReport
+from reconciler.decisions.memory import Memory
 from tests.builders import ClusterBuilder
+from tests.policies import policy
 
 ROOT = Path(__file__).resolve().parents[3]
 QUICKSTART = ROOT / "examples" / "quickstart"
@@ -41,10 +47,26 @@ def test_the_loop_records_what_simulate_replays(run: Run, tmp_path: Path) -> Non
     assert run("run", "--simulate", SCENARIO, "--record", demand)[0] == 0
     changes = [line["pods"][0][1] for line in lines(demand) if line.get("pods")]  # type: ignore[index]
     assert changes == [9, 14, 22, 34, 40, 28, 16, 9]
-    policy = ROOT / "examples" / "traces" / "packed"
-    code, out, err = run("simulate", "--trace", demand, "--policy", policy)
+    packed = ROOT / "examples" / "traces" / "packed"
+    code, out, err = run("simulate", "--trace", demand, "--policy", packed)
     assert (code, err) == (0, "")
     assert out.startswith("trace demand · 2h from 2026-11-21T00:00:00Z · up to 40 pods\n")
+
+
+def test_lead_times_that_the_loop_learned_are_replayed(run: Run, tmp_path: Path) -> None:
+    """Machines of the scenario take two minutes: pods of the replay wait as long, and ten seconds if somebody says so."""
+    demand = tmp_path / "demand"
+    run("run", "--simulate", SCENARIO, "--record", demand)
+    assert {"leadTimes": [["general", 120]]} in lines(demand)
+    file = tmp_path / "policy.yaml"
+    text = SCENARIO.read_text(encoding="utf-8").partition("---\n")[2].replace("min: 2, max: 12", "min: 2, max: 40")
+    file.write_text(
+        text.replace('"0.20"', '"0.20"\n  template: {capacity: {cpu: 4, memory: 16Gi, pods: 110}, architecture: amd64}'),
+        encoding="utf-8",
+    )
+    words = ("simulate", "--trace", demand, "--policy", file, "-o", "json")
+    waited = [json.loads(run(*words, *more)[1])["sides"][0]["waitMaxSeconds"] for more in ((), ("--join-after", "10s"))]
+    assert waited == [120, 10]
 
 
 def test_a_snapshot_is_recorded_without_what_no_decision_reads(run: Run, tmp_path: Path) -> None:
@@ -83,6 +105,32 @@ def test_old_days_are_deleted(tmp_path: Path) -> None:
     left = sorted(file.name for file in tmp_path.iterdir())
     assert len(left) == MOST_DAYS
     assert left[-1] == "2024-11-05.jsonl"
+
+
+class Told:
+    """What a loop logs."""
+
+    def __init__(self) -> None:
+        self.lines: list[tuple[str, str]] = []
+
+    def warning(self, code: str, message: str) -> None:
+        self.lines.append((code, message))
+
+
+def test_a_turn_that_cannot_be_recorded_is_told_and_ends_nothing(tmp_path: Path) -> None:
+    """The live loop: its directory is gone in the second turn, and a file has its name."""
+    told, folder = Told(), tmp_path / "demand"
+    turned = recording(folder, told)  # type: ignore[arg-type]
+    decided = Decided(world=ClusterBuilder().world(), policy=policy(), memory=Memory(), now_seconds=DAY)
+    turned(LoopReport(at_seconds=DAY, decided=decided))
+    assert [file.name for file in folder.iterdir()] == ["1970-01-02.jsonl"]
+    shutil.rmtree(folder)
+    folder.write_text("")
+    turned(LoopReport(at_seconds=2 * DAY, decided=msgspec.structs.replace(decided, now_seconds=2 * DAY)))
+    turned(LoopReport(at_seconds=3 * DAY, unavailable="no view"))
+    ((code, message),) = told.lines
+    assert code == "NotRecorded"
+    assert message.startswith("the demand of this turn is not recorded: ")
 
 
 @pytest.mark.parametrize(
