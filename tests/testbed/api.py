@@ -34,6 +34,7 @@ _PLURALS = {
     "ResourceClaimTemplate": "resourceclaimtemplates",
     "ResourceSlice": "resourceslices",
     "PriorityClass": "priorityclasses",
+    "PodGroup": "podgroups",
     "NetworkPolicy": "networkpolicies",
     "HorizontalPodAutoscaler": "horizontalpodautoscalers",
     "PodDisruptionBudget": "poddisruptionbudgets",

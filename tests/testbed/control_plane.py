@@ -4,7 +4,7 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -28,10 +28,15 @@ _PREFIX = "reconciler-testbed-"
 
 
 class ControlPlane:
-    """The processes of one control plane in one directory. Raises NotAvailableError when a program cannot be had."""
+    """The processes of one control plane in one directory. `features` are feature gates that are on, and `apis` versions that are
+    served, besides the defaults. Raises NotAvailableError when a program cannot be had."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, features: Sequence[str] = (), apis: Sequence[str] = ()) -> None:
         self.directory = directory
+        gates = ",".join(f"{name}=true" for name in features)
+        self._gates = (f"--feature-gates={gates}",) if gates else ()
+        served = ",".join(f"{name}=true" for name in apis)
+        self._apis = (f"--runtime-config={served}",) if served else ()
         self._processes: dict[str, Process] = {}
         names = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kwok")
         self._programs = {name: program(name) for name in names}
@@ -170,7 +175,7 @@ class ControlPlane:
             "--service-cluster-ip-range=10.96.0.0/16", "--authorization-mode=RBAC",
             "--endpoint-reconciler-type=none",
             f"--audit-policy-file={audit_policy(self.directory / 'audit-policy.yaml')}",
-            f"--audit-log-path={self._audit_log.path}",
+            f"--audit-log-path={self._audit_log.path}", *self._gates, *self._apis,
         )  # fmt: skip
         process.wait_until(self.api.ready, "being ready")
 
@@ -183,7 +188,7 @@ class ControlPlane:
             f"--service-account-private-key-file={self._service_account_keys[1]}", f"--node-monitor-grace-period={_NEVER}",
             "--controllers=*,-replicationcontroller-controller",
         )  # fmt: skip
-        self.run("kube-scheduler", *_component(self.kubeconfig_of("system:kube-scheduler")))
+        self.run("kube-scheduler", *_component(self.kubeconfig_of("system:kube-scheduler")), *self._gates)
         # Which nodes are its own, no leases (see `_NEVER`), and where it listens; the rest is as kwok has it.
         kwok = self.kubeconfig_of("kwok", MASTERS)
         self.run(
@@ -208,12 +213,12 @@ def _remove_left_over() -> None:
 
 
 @contextmanager
-def running_control_plane() -> Iterator[ControlPlane]:
+def running_control_plane(features: Sequence[str] = (), apis: Sequence[str] = ()) -> Iterator[ControlPlane]:
     """A started control plane in a fresh directory, stopped and removed at the end."""
     _remove_left_over()
     directory = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-"))
     try:
-        plane = ControlPlane(directory)
+        plane = ControlPlane(directory, features, apis)
         try:
             plane.start()
             yield plane
