@@ -201,6 +201,10 @@ def test_two_workers_and_an_interruption_make_the_same_bytes(tmp_path: Path) -> 
         ).stdout
 
     once = printed("--resume", finished)
+    page = once.decode()
+    assert page.count('class="evicts" d="M') == 2  # today's policy in the picture, and in the key
+    assert "<script" not in page
+    assert "cheap, dear" in page
     lines = finished.read_bytes().splitlines(keepends=True)
     finished.write_bytes(b"".join(lines[: len(lines) // 2]) + lines[-1][:40])
     assert printed("--resume", finished, "--workers", "2") == once

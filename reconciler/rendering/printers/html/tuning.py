@@ -3,28 +3,34 @@
 from collections.abc import Sequence
 
 from reconciler.plan.tuning import Trial, Tuning
-from reconciler.rendering.documents.blocks import Document, Table, plain_sentence
+from reconciler.rendering.documents.blocks import Block, Document, Items, Table, plain_sentence
 from reconciler.rendering.documents.tuning import front, name_of, percent
 from reconciler.rendering.printers.html.chart import WIDTH, Axis, Caption, figure, key_entry
-from reconciler.rendering.printers.html.element import Content, Html, joined, path, tag
+from reconciler.rendering.printers.html.element import NOTHING, Content, Html, joined, path, tag
 from reconciler.rendering.printers.html.page import Head, Section, document, scrolling
 from reconciler.rendering.printers.html.plan import foot
 
 _LETTERS_END = WIDTH - 90
+_ABOVE = 125
+"""Percent of the longest wait: room for names above it."""
 
 
 def tuning_html(tuning: Tuning, told: Document) -> str:
     """One self-contained file without a script. `told` is the same as text; its tables and sentences follow the picture."""
     head = Head(title=told.title, lead=plain_sentence(told.lead), facts=told.facts, figures=())
-    tables = [block for block in told.blocks if isinstance(block, Table)]
-    parts = [joined((tag("p", table.caption), scrolling(table.caption or "Held out", _table(table)))) for table in tables]
-    said = [tag("li", item.text) for block in told.blocks for item in getattr(block, "items", ())]
+    *figures, limits = (_block(block) for block in told.blocks)
     sections = [
-        Section("front", "Cost and waiting", _picture(tuning)),
-        Section("figures", "Figures", joined(parts)),
-        Section("limits", "What a replay cannot know", tag("ul", joined(said))),
+        Section("front", "Cost and waiting", tag("div", _picture(tuning), class_="pictures")),
+        Section("figures", "Figures", joined(figures)),
+        Section("limits", "What a replay cannot know", limits),
     ]
     return document(head, sections, None, foot("", None)[1:])
+
+
+def _block(block: Block) -> Html:
+    if isinstance(block, Table):
+        return joined((tag("p", block.caption), scrolling(block.caption or "Held out", _table(block)), tag("p", block.note)))
+    return tag("ul", joined(tag("li", item.text) for item in block.items)) if isinstance(block, Items) else NOTHING
 
 
 def _picture(tuning: Tuning) -> Html:
@@ -32,13 +38,17 @@ def _picture(tuning: Tuning) -> Html:
     whole = [trial for trial in tuning.trials if len(trial.periods) == len(tuning.search_periods)]
     low = min(trial.cost_ppm for trial in whole)
     span = max(1, max(trial.cost_ppm for trial in whole) - low)
-    most = max(1, *(trial.wait_ppm for trial in whole))
+    longest = max(1, *(trial.wait_ppm for trial in whole))
+    most = longest * _ABOVE // 100
     axis = Axis(step_seconds=1, whole_seconds=span, most=most)
     places = {trial.number: (axis.x(trial.cost_ppm - low), axis.y(trial.wait_ppm)) for trial in whole}
     on = [places[trial.number] for trial in sorted(whole, key=lambda one: (one.cost_ppm, -one.wait_ppm)) if trial.on_front]
     drawn: list[Content] = [path("line-b", "M" + "L".join(f"{x} {y}" for x, y in on))]
-    drawn += [_mark(trial, *places[trial.number]) for trial in whole]
-    drawn += [_label(name_of(tuning, trial), *places[trial.number]) for trial in front(tuning) if trial.number in places]
+    drawn += [
+        _mark(trial, *places[trial.number]) for trial in reversed(whole)
+    ]  # today's is the first, and drawn above the others
+    labels = {places[trial.number]: name_of(tuning, trial) for trial in reversed(front(tuning)) if trial.number in places}
+    drawn += [_label(name, x, y) for (x, y), name in labels.items()]
     words = Caption(
         title="Each policy by cost and waiting time, relative to today",
         words=", ".join(
