@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler
 from typing import Any
-from urllib.parse import parse_qs, urlencode, urlsplit
+from urllib.parse import parse_qs, unquote, urlencode, urlsplit
 
 from tests.gitops.servers import served
 
@@ -34,6 +34,10 @@ class Host:
         self.page_size = 30
         self.pulls: list[dict[str, Any]] = []
         self.quota: tuple[int, int, int] | None = None
+        self.reviews: list[dict[str, Any]] = []
+        self.pushes: list[tuple[str, str]] = []
+        self.opener = "mallory"
+        self.teams: dict[str, list[str]] = {}
         self._more: dict[int, list[dict[str, Any]]] = {7: self.comments}
         self._ids = 0
 
@@ -59,6 +63,24 @@ class Host:
     def close(self, number: int) -> None:
         """It is no longer open."""
         self.pulls[:] = [pull for pull in self.pulls if pull["number"] != number]
+
+    def push(self, commit: str) -> None:
+        """Another head of pull request 7."""
+        self.pushes.append((commit, self._instant()))
+
+    def review(self, who: str, state: str = "approved", commit: str = "") -> None:
+        """Somebody looks at the head, or at another commit: approved, changes, comment, dismissed."""
+        seen = commit or self.pushes[-1][0]
+        self.reviews.append({"who": who, "state": state, "commit": seen, "at": self._instant(), "id": len(self.reviews) + 1})
+
+    def approving(self) -> dict[str, dict[str, Any]]:
+        """For hosts that keep one state of each person: the approvals that were not taken back."""
+        latest = {review["who"]: review for review in self.reviews if review["state"] != "comment"}
+        return {who: review for who, review in latest.items() if review["state"] == "approved"}
+
+    def _instant(self) -> str:
+        passed = len(self.reviews) + len(self.pushes)
+        return f"2026-11-21T10:{passed // 60:02}:{passed % 60:02}.500+00:00"
 
     def writes(self) -> list[str]:
         """Requests that change something."""
@@ -158,6 +180,14 @@ class _GitHub(_Handler):
         elif (found := _COMMENTS.fullmatch(path)) and self.command == "GET":
             here, headers = self._page([self._shown(comment) for comment in host.of(int(found[1]))])
             self._answer(200, here, headers)
+        elif path == "/repos/team/policies/pulls/7":
+            self._answer(200, {"number": 7, "url": f"{host.url}{path}", "user": {"login": host.opener}})
+        elif path == "/repos/team/policies/pulls/7/reviews":
+            here, headers = self._page([self._review(review) for review in host.reviews])
+            self._answer(200, here, headers)
+        elif (found := re.fullmatch(r"/orgs/(\w+)/teams/(\w+)/members", path)) and f"{found[1]}/{found[2]}" in host.teams:
+            here, headers = self._page([{"login": name} for name in host.teams[f"{found[1]}/{found[2]}"]])
+            self._answer(200, here, headers)
         elif path.startswith("/repos/team/policies/statuses/") and token == TOKEN:
             host.pulls.append(body)
             self._answer(201, {**body, "url": f"{host.url}{path}"})
@@ -182,6 +212,17 @@ class _GitHub(_Handler):
         else:
             found["body"] = body["body"]
             self._answer(200, self._shown(found))
+
+    def _review(self, review: dict[str, Any]) -> dict[str, Any]:
+        state = {"approved": "APPROVED", "changes": "CHANGES_REQUESTED", "comment": "COMMENTED", "dismissed": "DISMISSED"}
+        user = {"login": review["who"]} if review["who"] else None
+        return {
+            "id": review["id"],
+            "user": user,
+            "state": state[review["state"]],
+            "commit_id": review["commit"],
+            "body": "APPROVED",
+        }
 
     def _pull(self, pull: dict[str, Any]) -> dict[str, Any]:
         """As a list shows it; a fork that was deleted has no repository."""
@@ -218,6 +259,18 @@ class _GitLab(_Handler):
             self._answer(200, here, headers)
         elif _NOTES.fullmatch(path) and self.command == "GET":
             here, headers = self._page([self._shown(comment) for comment in host.of(pull)])
+            self._answer(200, here, headers)
+        elif path == "/api/v4/projects/42/merge_requests/7":
+            self._answer(200, {"iid": 7, "author": {"username": host.opener}})
+        elif path == "/api/v4/projects/42/merge_requests/7/versions":
+            here, headers = self._page([{"head_commit_sha": sha, "created_at": at} for sha, at in reversed(host.pushes)])
+            self._answer(200, here, headers)
+        elif path == "/api/v4/projects/42/merge_requests/7/approvals":
+            given = [{"user": {"username": who}, "approved_at": one["at"]} for who, one in host.approving().items()]
+            self._answer(200, {"approved_by": given})
+        elif (group := unquote(path.removeprefix("/api/v4/groups/").removesuffix("/members/all"))) in host.teams:
+            gone = {"username": "gone", "state": "blocked"}
+            here, headers = self._page([gone, *({"username": name, "state": "active"} for name in host.teams[group])])
             self._answer(200, here, headers)
         elif path.startswith("/api/v4/projects/42/statuses/"):
             if token == TOKEN:

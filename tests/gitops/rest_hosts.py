@@ -37,6 +37,8 @@ class _Rest(_Handler):
             self._answer(200, {"login": host.login, "uuid": host.login, "authenticatedUser": {"id": host.login}})
         elif self.command == "GET" and path.startswith(self.base):
             self.listed(path)
+        elif self.command == "GET" and (found := self.elsewhere(path)) is not None:
+            self._answer(200, found)
         elif not path.startswith(self.base):
             self._answer(404, {"message": "not found"})
         elif token == READ_ONLY:
@@ -65,6 +67,10 @@ class _Rest(_Handler):
     def current(self, comment: dict[str, Any], body: dict[str, Any]) -> bool:
         return True
 
+    def elsewhere(self, path: str) -> object:
+        """What is not below the repository; None: nothing."""
+        return None
+
     def created(self, comment: dict[str, Any]) -> dict[str, Any]:
         return self.shown(comment)
 
@@ -83,7 +89,42 @@ class _Gitea(_Rest):
     comments, change, statuses = "/issues/7/comments", r"/issues/comments/(\d+)", "/statuses/[a-f0-9]+"
 
     def listed(self, path: str) -> None:
-        self._answer(200, [self.shown(one) for one in self.host.comments])
+        if path.endswith("/pulls/7"):
+            self._answer(200, {"user": {"login": self.host.opener}})
+        elif path.endswith("/reviews"):
+            self._answer(200, self.numbered([self.review(one) for one in reversed(self.host.reviews)]))
+        else:
+            self._answer(200, [self.shown(one) for one in self.host.comments])
+
+    def review(self, one: dict[str, Any]) -> dict[str, Any]:
+        state = {"approved": "APPROVED", "changes": "REQUEST_CHANGES", "comment": "COMMENT", "dismissed": "APPROVED"}[
+            one["state"]
+        ]
+        user = {"login": one["who"]} if one["who"] else None
+        dismissed = one["state"] == "dismissed"
+        return {
+            "id": one["id"],
+            "user": user,
+            "state": state,
+            "commit_id": one["commit"],
+            "dismissed": dismissed,
+            "body": "APPROVED",
+        }
+
+    def elsewhere(self, path: str) -> object:
+        teams = sorted(self.host.teams)
+        if found := re.fullmatch(r"/api/v1/orgs/(\w+)/teams", path):
+            mine = [team for team in teams if team.startswith(f"{found[1]}/")]
+            return self.numbered([{"id": teams.index(team), "name": team.partition("/")[2]} for team in mine])
+        if found := re.fullmatch(r"/api/v1/teams/(\d+)/members", path):
+            return self.numbered([{"login": name} for name in self.host.teams[teams[int(found[1])]]])
+        return None
+
+    def numbered(self, items: list[Any]) -> list[Any]:
+        """A page, never more than this server allows."""
+        query = parse_qs(urlsplit(self.path).query)
+        size, page = min(int(query["limit"][0]), self.host.page_size), int(query["page"][0])
+        return items[(page - 1) * size : page * size]
 
     def text(self, body: dict[str, Any]) -> str:
         return str(body.get("body", ""))
@@ -101,11 +142,33 @@ class _Cloud(_Rest):
 
     def listed(self, path: str) -> None:
         page = int(parse_qs(urlsplit(self.path).query).get("page", ["1"])[0])
-        here = self.host.comments[(page - 1) * 50 : page * 50]
-        document: dict[str, Any] = {"values": [self.shown(one) for one in here]}
-        if page * 50 < len(self.host.comments):
+        if path.endswith("/pullrequests/7"):
+            self._answer(200, {"author": {"uuid": self.host.opener}, "participants": self.participants()})
+            return
+        items = self.activity() if path.endswith("/activity") else [self.shown(one) for one in self.host.comments]
+        document: dict[str, Any] = {"values": items[(page - 1) * 50 : page * 50]}
+        if page * 50 < len(items):
             document["next"] = f"{self.host.url}{path}?page={page + 1}"
         self._answer(200, document)
+
+    def participants(self) -> list[dict[str, Any]]:
+        approving = self.host.approving()
+        people = dict.fromkeys(review["who"] for review in self.host.reviews if review["who"])
+        return [
+            {
+                # Everybody can take the nickname of somebody else.
+                "user": {"uuid": who, "account_id": f"id-{who}", "nickname": "alice"},
+                "role": "REVIEWER", "approved": who in approving,
+                "participated_on": approving[who]["at"] if who in approving else None,
+            }
+            for who in people
+        ]  # fmt: skip
+
+    def activity(self) -> list[dict[str, Any]]:
+        """The latest first: pushes, approvals and comments."""
+        updates = [(at, {"update": {"date": at, "source": {"commit": {"hash": sha[:12]}}}}) for sha, at in self.host.pushes]
+        reviews = [(one["at"], {one["state"]: {"date": one["at"]}}) for one in self.host.reviews]
+        return [item for _, item in sorted([*updates, *reviews], key=lambda pair: pair[0], reverse=True)]
 
     def text(self, body: dict[str, Any]) -> str:
         return str(body.get("content", {}).get("raw", ""))
@@ -123,6 +186,16 @@ class _Server(_Rest):
     statuses = "/commits/[a-f0-9]+/builds"
 
     def listed(self, path: str) -> None:
+        if path.endswith("/pull-requests/7"):
+            status = {"approved": "APPROVED", "changes": "NEEDS_WORK", "dismissed": "UNAPPROVED"}
+            latest = {one["who"]: one for one in self.host.reviews if one["state"] in status and one["who"]}
+            reviewers = [
+                {"user": {"name": who}, "status": status[one["state"]], "lastReviewedCommit": one["commit"]}
+                for who, one in latest.items()
+            ]
+            document = {"author": {"user": {"name": self.host.opener}}, "reviewers": reviewers}
+            self._answer(200, document, {"X-AUSERNAME": self.host.login or ""})
+            return
         start = int(parse_qs(urlsplit(self.path).query).get("start", ["0"])[0])
         activities: list[dict[str, Any]] = [
             {"action": "COMMENTED", "comment": self.shown(one)} for one in reversed(self.host.comments)
@@ -149,6 +222,19 @@ class _Azure(_Rest):
     statuses = "/pullRequests/7/statuses"
 
     def listed(self, path: str) -> None:
+        if path.endswith("/pullRequests/7"):
+            teams, approving = self.host.teams, self.host.approving()
+            reviewers: list[dict[str, Any]] = [
+                {
+                    "id": f"id-{who}", "uniqueName": who, "vote": 10 if who in approving else -5,
+                    "votedFor": [{"displayName": f"[{name.replace('/', ']' + chr(92))}"} for name in teams if who in teams[name]],
+                }
+                for who in dict.fromkeys(one["who"] for one in self.host.reviews if one["who"])
+            ]  # fmt: skip
+            reviewers += [{"id": name, "uniqueName": name, "isContainer": True, "vote": 10} for name in teams]
+            author, head = {"id": f"id-{self.host.opener}"}, {"commitId": self.host.pushes[-1][0]}
+            self._answer(200, {"createdBy": author, "lastMergeSourceCommit": head, "reviewers": reviewers})
+            return
         self._answer(200, {"value": [self.created(one) for one in reversed(self.host.comments)]})
 
     def text(self, body: dict[str, Any]) -> str:

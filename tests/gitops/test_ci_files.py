@@ -114,7 +114,8 @@ def test_action_script_runs(tmp_path: Path, published: bool):
         "TARGET": str(tmp_path), "REPOSITORY": "/w s", "BASE": hostile, "HEAD": "HEAD",
         "POLICY_PATH": "p q", "CLUSTER": "-x", "POLICY_NAME": "",
         "CLUSTER_REF": hostile if published else "", "CLUSTER_NAME": hostile if published else "",
-        "BASE_DIR": "", "HEAD_DIR": "", "COMMENT": "true", "COMMENT_KEY": hostile, "RENEW": "false", "FLEET": "",
+        "BASE_DIR": "", "HEAD_DIR": "", "COMMENT": "true", "STATUS": "true", "APPROVALS": f"{hostile}\n\nwarning=a,@b/c",
+        "COMMENT_KEY": hostile, "RENEW": "false", "FLEET": "",
         "GITHUB_OUTPUT": str(tmp_path / "out"), "PATH": "/usr/bin:/bin",
     }  # fmt: skip
     subprocess.run(["bash", "-euo", "pipefail", "-c", ACTION["runs"]["steps"][1]["run"]], env=environment, check=True)
@@ -123,7 +124,7 @@ def test_action_script_runs(tmp_path: Path, published: bool):
         "-I", "-m", "reconciler", "preview", "--repo=/w s",
         f"--base={hostile}", "--head=HEAD", "--path=p q", f"--out={tmp_path}/preview.json",
         *([f"--cluster-ref={hostile}", f"--cluster-name={hostile}"] if published else ["--cluster-in-base=-x"]),
-        "--comment", f"--comment-key={hostile}",
+        "--comment", "--status", f"--approval={hostile}", "--approval=warning=a,@b/c", f"--comment-key={hostile}",
     ]  # fmt: skip
     assert not (tmp_path / "CANARY").exists()
 

@@ -65,6 +65,10 @@ if TYPE_CHECKING:
     help="In a CI job: keep one comment on its pull request (GITHUB_TOKEN, GITLAB_TOKEN, BITBUCKET_TOKEN, SYSTEM_ACCESSTOKEN).",
 )
 @click.option("--status", "mark", is_flag=True, help="With --comment: also set a commit status with the headline.")
+@click.option(
+    "--approval", "approvals", metavar="GRADE=NAME[,NAME]", multiple=True,
+    help="With --status: it fails unless one of them approves a change with a caution (caution=) or also a warning (warning=).",
+)  # fmt: skip
 @click.option("--comment-key", metavar="KEY", help="Which comment: one a key [default: the cluster, and --name].")
 @click.option("--detailed-exitcode", is_flag=True, help="Exit with 2 when the policy or the decision differs, 0 when not.")
 @click.option("--wide", is_flag=True, help="Text: do not break lines, list every name.")
@@ -90,6 +94,7 @@ def command(
     output: str,
     out_path: Path | None,
     comment_key: str | None,
+    approvals: tuple[str, ...],
     *,
     comment: bool,
     mark: bool,
@@ -152,11 +157,13 @@ def command(
     base, head = _asked(base_ref, head_ref, base_dir, head_dir, path, base_tip=base_tip)
     if until is not None and replay_path is None:
         raise click.UsageError("--until goes with --replay PATH")
+    if approvals and not (comment and mark):
+        raise click.UsageError("--approval goes with --comment --status: the status enforces it")
     request = None
     if comment:
         from reconciler.cli.processes.preview_comment import annotate, asked_for, preview_content, refusal_content, report
 
-        request = asked_for(mark=mark)
+        request = asked_for(mark=mark, rules=approvals)
     cluster = ClusterAsked(
         path=cluster_path, ref=cluster_ref, in_base=cluster_in_base, repository=repo, base=base.ref, head=head.ref,
         name=cluster_name, now=now, connection=connection_choice(connection),

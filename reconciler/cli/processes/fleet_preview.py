@@ -1,6 +1,7 @@
 """`reconciler preview --fleet`: one change in the snapshots of many clusters."""
 
 import time
+from collections import Counter
 
 import msgspec
 
@@ -15,10 +16,12 @@ from reconciler.cli.processes.policy_test_run import PolicyTestRunner
 from reconciler.cli.processes.preview_comment import ReportContent, base_of
 from reconciler.cli.processes.preview_made import chosen, earlier_set, made_preview, tests_of_change
 from reconciler.cluster.world import World, as_in_fleet, identity_of
+from reconciler.gitops.pull_requests.approvals import Grades
 from reconciler.plan.fleet import ClusterOutcome, ClusterState, FleetPreview
 from reconciler.plan.policy_tests import CaseResult
 from reconciler.policy.documents import PolicySet
 from reconciler.policy.manifests.size_changes import size_changes
+from reconciler.rendering.documents.preview.consequences.consequence import Grade
 from reconciler.values.cluster_identity import ClusterIdentity
 from reconciler.values.defect import defect_text
 
@@ -120,9 +123,26 @@ def fleet_content(fleet: FleetPreview, before: Side, after: Side) -> ReportConte
         changed=fleet.changed,
         base=base_of(before),
         untouched=bool(before.content) and before.content == after.content and not fleet.changed,
+        refused=fleet.failed or bool(fleet.tests and fleet.tests.failed),
+        grades=_grades(fleet),
         problems=tuple(problem for one in fleet.clusters for problem in one.problems),
         markdown=lambda limit: document_markdown(fleet_document(fleet), min(limit, FLEET_LIMIT)),
     )
+
+
+def _grades(fleet: FleetPreview) -> Grades | None:
+    """The consequences in all clusters, lost tests, declared sizes and warnings of the files. None if one cluster is not known.
+    A cluster that no policy applies to any more is a caution."""
+    from reconciler.rendering.documents.preview.consequences.all import consequences
+
+    declared = any(size.problem is not None for size in fleet.sizes)
+    found = Counter({Grade.WARNING: bool(fleet.warnings) + bool(fleet.tests and fleet.tests.lost) + declared})
+    for one in fleet.clusters:
+        if one.state in (ClusterState.UNREADABLE, ClusterState.REFUSED) or (one.preview and one.preview.comparison is None):
+            return None
+        found[Grade.CAUTION] += one.state is ClusterState.LEFT
+        found.update(effect.grade for effect in (consequences(one.preview) if one.preview else ()))
+    return found
 
 
 def _unreadable(cluster: str, why: str) -> ClusterOutcome:

@@ -3,6 +3,7 @@
 import hashlib
 import os
 import secrets
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ import msgspec
 from reconciler.cli.outputs.failure import InputError
 from reconciler.cli.outputs.telling import tell
 from reconciler.cli.outputs.workflow_commands import WORKFLOW_COMMANDS
+from reconciler.gitops.pull_requests.approvals import ApprovalRuleError, approval_rule, verdict
 from reconciler.gitops.pull_requests.comment import (
     STAMP_ROOM,
     CommentHost,
@@ -25,11 +27,13 @@ from reconciler.gitops.pull_requests.comment import (
 )
 from reconciler.gitops.pull_requests.job_outputs import SUMMARY_LIMIT, annotations, output_text, summary_text
 from reconciler.gitops.pull_requests.pull_request import HostKind, NoPullRequestError, PullRequest, pull_request
+from reconciler.rendering.printers.markdown.host_length import length
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from reconciler.cli.inputs.preview_sides import Side
+    from reconciler.gitops.pull_requests.approvals import Grades, Verdict
     from reconciler.plan.preview import Preview
     from reconciler.policy.problems.problem import Problem
 
@@ -55,7 +59,7 @@ class ReportContent(msgspec.Struct, frozen=True, kw_only=True):
     """What a comment says. `digest` is over the content, `head` is the commit, `summary` is one line, and `changed` says whether
     anything differs. `base` is what the change was compared with (see `base_stamp`). `untouched`: the change does not reach the
     policies; only a comment that exists already says so. `refused`: the policies cannot be used, or a policy test fails.
-    `markdown` renders the content within a number of UTF-16 units."""
+    `grades` counts the consequences, None: they are not known. `markdown` renders the content within a number of UTF-16 units."""
 
     digest: str
     head: str
@@ -64,12 +68,14 @@ class ReportContent(msgspec.Struct, frozen=True, kw_only=True):
     base: str
     untouched: bool = False
     refused: bool = False
+    grades: "Grades | None" = None
     problems: "tuple[Problem, ...]"
     markdown: "Callable[[int], str]"
 
 
 def preview_content(preview: "Preview", before: "Side", after: "Side") -> ReportContent:
     """A preview that was made."""
+    from reconciler.rendering.documents.preview.consequences.all import consequences
     from reconciler.rendering.printers.markdown.preview import preview_markdown
 
     return ReportContent(
@@ -77,6 +83,7 @@ def preview_content(preview: "Preview", before: "Side", after: "Side") -> Report
         head=preview.head.revision or "",
         summary=preview.plan.summary,
         refused=bool(preview.tests and preview.tests.failed),
+        grades=Counter(one.grade for one in consequences(preview)) if preview.comparison is not None else None,
         changed=preview.changed,
         base=base_of(before),
         untouched=_untouched(before, after)
@@ -135,8 +142,9 @@ def _untouched(before: "Side", after: "Side") -> bool:
     return bool(before.content) and before.content == after.content
 
 
-def asked_for(*, mark: bool) -> PullRequest:
-    """The pull request of this job; `mark`: with a commit status. Raises `InputError` before any work is done."""
+def asked_for(*, mark: bool, rules: "Sequence[str]" = ()) -> PullRequest:
+    """The pull request of this job; `mark`: with a commit status; `rules` are those for approvals. Raises `InputError` before any
+    work is done."""
     path = os.environ.get("GITHUB_EVENT_PATH", "")
     try:
         with Path(path).open("rb") if path else Path(os.devnull).open("rb") as stream:
@@ -148,7 +156,11 @@ def asked_for(*, mark: bool) -> PullRequest:
         raise InputError(f"--comment: {error}") from None
     if not request.token and not request.fork:
         raise InputError(f"--comment needs a token in the variable {_TOKEN_NAMES[request.kind]}")
-    return msgspec.structs.replace(request, mark=mark)
+    try:
+        approvals = tuple(approval_rule(rule) for rule in rules)
+    except ApprovalRuleError as error:
+        raise InputError(f"--approval: {error}") from None
+    return msgspec.structs.replace(request, mark=mark, approvals=approvals)
 
 
 def annotate(request: PullRequest, content: ReportContent) -> None:
@@ -167,22 +179,12 @@ def report(request: PullRequest, key: str, content: ReportContent) -> None:
         if not request.token:
             raise HostError(HostCode.FORBIDDEN, "a change from a fork has no token")
         host = _host(request)
-        if content.untouched and standing(host, key) is None:
-            tell("no comment was written: the change does not reach the policies")
-        else:
-            message = Message(
-                key=key,
-                digest=content.digest,
-                head=content.head,
-                base=content.base,
-                order=request.order,
-                markdown=content.markdown(host.limit - STAMP_ROOM),
-            )
-            outcome = post(host, message)
-            url = outcome.url
-            tell(f"{_DONE[outcome.posted]} {url}".rstrip())
-        if request.mark:
-            _mark(host, request, key, content, url)
+        judged = verdict(request.approvals, content.grades, host, request.commit)
+        try:
+            url = _comment(host, request, key, content, judged)
+        finally:
+            if request.mark:
+                failure = _mark(host, request, key, content, judged, url)
     except HostError as error:
         if error.code is not HostCode.FORBIDDEN:
             failure = f"--comment: {error}"
@@ -202,19 +204,56 @@ def report(request: PullRequest, key: str, content: ReportContent) -> None:
         raise InputError(failure)
 
 
-def _mark(host: CommentHost, request: PullRequest, key: str, content: ReportContent, url: str) -> None:
-    """Set the commit status, with the headline. A token without that right leads to a line in the log, not to a failure."""
-    if not request.commit:
-        tell("no commit status was set: the job does not name the head of the pull request")
-        return
-    mark = CommitStatus(
-        commit=request.commit, context=f"reconciler/{key}", description=content.summary, failed=content.refused, url=url
+def _comment(host: CommentHost, request: PullRequest, key: str, content: ReportContent, judged: "Verdict | None") -> str:
+    """Write the comment, or leave it alone; its address."""
+    if content.untouched and standing(host, key) is None:
+        tell("no comment was written: the change does not reach the policies")
+        return ""
+    line = "" if judged is None else _approval_line(judged)
+    message = Message(
+        key=key,
+        digest=content.digest,
+        head=content.head,
+        base=content.base,
+        order=request.order,
+        markdown=line + content.markdown(host.limit - STAMP_ROOM - length(line)),
     )
+    outcome = post(host, message)
+    tell(f"{_DONE[outcome.posted]} {outcome.url}".rstrip())
+    return outcome.url
+
+
+def _approval_line(judged: "Verdict") -> str:
+    """One paragraph. Names are shown as code, so that no host takes one for a person to notify."""
+    from reconciler.rendering.printers.markdown.document import code
+
+    return f"Approvals: {code(judged.line)}{f'. {judged.caveat}.' if judged.caveat else ''}\n\n"
+
+
+def _mark(host: CommentHost, request: PullRequest, key: str, content: ReportContent, judged: "Verdict | None", url: str) -> str:
+    """Set the commit status, with the headline or the approvals that are missing. A token without that right leads to a line in
+    the log. Where approvals depend on the status, that is a failure of the job, which is returned."""
+    why = ""
+    if not request.commit:
+        why = "the job does not name the head of the pull request"
+    missing = judged is not None and not judged.granted
+    mark = CommitStatus(
+        commit=request.commit, context=f"reconciler/{key}", failed=content.refused or missing, url=url,
+        description=judged.line if judged is not None and missing and not content.refused else content.summary,
+    )  # fmt: skip
     try:
-        host.set_status(mark)
-        tell(f"commit status {mark.context} set: {'failed' if mark.failed else 'success'}")
+        if request.commit:
+            host.set_status(mark)
+            tell(f"commit status {mark.context} set: {'failed' if mark.failed else 'success'}")
     except HostError as error:
-        tell(f"no commit status was set: {error}")
+        why = str(error)
+    if judged is not None:
+        tell(f"approvals: {judged.line}")
+    if why and request.approvals:
+        return f"--approval: no commit status was set: {why}"
+    if why:
+        tell(f"no commit status was set: {why}")
+    return ""
 
 
 def _host(request: PullRequest) -> CommentHost:

@@ -7,7 +7,7 @@ author counts too.
 
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import StrEnum
 from typing import Protocol
 from urllib.parse import quote, unquote
@@ -79,14 +79,40 @@ class CommitStatus(msgspec.Struct, frozen=True, kw_only=True):
     url: str = ""
 
 
+class Approvals(msgspec.Struct, frozen=True, kw_only=True):
+    """Who approves the head of a pull request as it is. `names` are names of people, in lower case, and those teams `@group/team`
+    that were asked about and have one of these people. `caveat` is a sentence about what the host does not tell, or empty."""
+
+    names: frozenset[str] = frozenset()
+    caveat: str = ""
+
+
+def with_teams(people: Iterable[str], teams: Iterable[str], members: Callable[[str], Iterable[str]]) -> frozenset[str]:
+    """The people, and the teams that have one of them. `members` gets `group/team`. Raises `HostError` for a team that the token
+    does not see: whoever is on it may be the one who is missing."""
+    found = {name.casefold() for name in people if name}
+    if not found:
+        return frozenset()
+    for team in teams:
+        try:
+            there = {name.casefold() for name in members(team[1:])}
+        except HostError as error:
+            if error.code not in (HostCode.FORBIDDEN, HostCode.NOT_FOUND):
+                raise
+            raise HostError(error.code, f"the team {team} does not exist, or the token may not see its members") from None
+        if there & found:
+            found.add(team.casefold())
+    return frozenset(found)
+
+
 def as_is(text: str) -> str:
     """For hosts that keep a text as it was sent."""
     return text
 
 
 class CommentHost(Protocol):
-    """The comments of one pull request, and the status of its commit. Everything may raise `HostError`. A comment has at most
-    `limit` UTF-16 units. `shown` is the form in which the host keeps the text of one, marker and stamp apart."""
+    """The comments of one pull request, the status of its commit, and its approvals. Everything may raise `HostError`. A comment
+    has at most `limit` UTF-16 units. `shown` is the form in which the host keeps the text of one, marker and stamp apart."""
 
     limit: int
 
@@ -111,6 +137,10 @@ class CommentHost(Protocol):
 
     def set_status(self, status: CommitStatus) -> None:
         """Set the status, or replace the one of the same context."""
+
+    def approvals(self, head: str, teams: Sequence[str]) -> Approvals:
+        """Who approves the commit `head`. The author does not count, nor does an approval that was withdrawn, dismissed or given
+        to an earlier commit. `teams` are those to ask about."""
 
 
 class Posted(StrEnum):

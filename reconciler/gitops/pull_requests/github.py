@@ -2,11 +2,12 @@
 
 SOURCE: GitHub's REST API. For comments, a pull request is an issue. The token of a workflow run cannot ask for its identity (403
 at /user) and writes as `github-actions[bot]`. Rate limits are 403 or 429 with `Retry-After` or `X-RateLimit-Reset`. The head of a
-pull request can be fetched as `refs/pull/N/head` from the repository that it goes into, also from a fork.
+pull request can be fetched as `refs/pull/N/head` from the repository that it goes into, also from a fork. Reviews come in the
+order of time, each with its commit.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import github
 import requests
@@ -14,13 +15,23 @@ from github.Issue import Issue
 from github.IssueComment import IssueComment
 from github.PullRequest import PullRequest
 
-from reconciler.gitops.pull_requests.comment import Comment, CommitStatus, HostCode, HostError, as_is, silence_words
+from reconciler.gitops.pull_requests.comment import (
+    Approvals,
+    Comment,
+    CommitStatus,
+    HostCode,
+    HostError,
+    as_is,
+    silence_words,
+    with_teams,
+)
 from reconciler.gitops.pull_requests.open_requests import OpenRequest, Quota
 from reconciler.rendering.printers.markdown.host_length import GITHUB_LIMIT
 
 _WORKFLOW_LOGIN = "github-actions[bot]"
 _TIMEOUT_SECONDS = 15
 _MOST_DESCRIPTION = 140
+_OPINIONS = ("APPROVED", "CHANGES_REQUESTED", "DISMISSED")
 _FORBIDDEN, _NOT_FOUND, _UNPROCESSABLE, _TOO_MANY = (401, 403), (404, 410), 422, 429
 
 
@@ -105,6 +116,27 @@ class GitHubPullRequest:
             raise _host_error(error) from None
         except requests.RequestException as error:
             raise _unreachable(error) from None
+
+    def approvals(self, head: str, teams: Sequence[str]) -> Approvals:
+        """By reviews: the latest of a person that is more than a comment."""
+        try:
+            pull = self._github.get_repo(self._repository).get_pull(self._number)
+            latest = {getattr(review.user, "login", ""): review for review in pull.get_reviews() if review.state in _OPINIONS}
+            latest.pop(getattr(pull.user, "login", ""), None)
+            people = [login for login, review in latest.items() if (review.state, review.commit_id) == ("APPROVED", head)]
+            return Approvals(names=with_teams(people, teams, self._members))
+        except github.GithubException as error:
+            raise _host_error(error) from None
+        except requests.RequestException as error:
+            raise _unreachable(error) from None
+
+    def _members(self, team: str) -> Iterator[str]:
+        organization, _, name = team.partition("/")
+        try:
+            for member in self._github.get_organization(organization).get_team_by_slug(name).get_members():
+                yield member.login
+        except github.GithubException as error:
+            raise _host_error(error) from None
 
     def _issue(self) -> Issue:
         if self._known_issue is None:

@@ -2,17 +2,29 @@
 
 SOURCE: GitLab's REST API: notes of merge requests, pages by `Link` headers; 429 with `Retry-After`. A job's own token
 (CI_JOB_TOKEN) cannot write notes; a project access token with the scope `api` can. The head of a merge request can be fetched as
-`refs/merge-requests/N/head` from the project that it goes into, also from a fork. `RateLimit-*` headers show what is left.
+`refs/merge-requests/N/head` from the project that it goes into, also from a fork. `RateLimit-*` headers show what is left. The
+versions of a merge request come with the latest first, and one is made by each push, on the server's clock.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from itertools import takewhile
 from typing import Any
 
 import gitlab
 import requests
 from gitlab.exceptions import GitlabError
 
-from reconciler.gitops.pull_requests.comment import Comment, CommitStatus, HostCode, HostError, as_is, silence_words
+from reconciler.gitops.pull_requests.comment import (
+    Approvals,
+    Comment,
+    CommitStatus,
+    HostCode,
+    HostError,
+    as_is,
+    silence_words,
+    with_teams,
+)
 from reconciler.gitops.pull_requests.open_requests import OpenRequest, Quota
 from reconciler.rendering.printers.markdown.host_length import GITHUB_LIMIT
 from reconciler.values.whole_number import whole_number
@@ -49,29 +61,21 @@ class GitLabMergeRequest:
 
     def comments(self) -> Iterator[Comment]:
         """All pages, without the notes that the server itself wrote."""
-        try:
-            notes = self._gitlab.http_list(
-                self._notes(), {"order_by": "created_at", "sort": "asc"}, iterator=True, max_retries=_RETRIES
-            )
-            for note in notes:
-                if not note.get("system"):
-                    yield self._comment(note)
-        except GitlabError as error:
-            raise _host_error(error) from None
-        except requests.RequestException as error:
-            raise _unreachable(error) from None
+        for note in self._list(f"{self._request()}/notes", {"order_by": "created_at", "sort": "asc"}):
+            if not note.get("system"):
+                yield self._comment(note)
 
     def create(self, body: str) -> Comment:
         """One POST."""
-        return self._comment(self._call("post", self._notes(), {"body": body}))
+        return self._comment(self._call("post", f"{self._request()}/notes", {"body": body}))
 
     def update(self, comment: Comment, body: str) -> Comment:
         """One PUT."""
-        return self._comment(self._call("put", f"{self._notes()}/{comment.id}", {"body": body}))
+        return self._comment(self._call("put", f"{self._request()}/notes/{comment.id}", {"body": body}))
 
     def delete(self, comment: Comment) -> None:
         """One DELETE."""
-        self._call("delete", f"{self._notes()}/{comment.id}")
+        self._call("delete", f"{self._request()}/notes/{comment.id}")
 
     def set_status(self, status: CommitStatus) -> None:
         """One POST."""
@@ -80,8 +84,36 @@ class GitLabMergeRequest:
         path = f"/projects/{gitlab.utils.EncodedId(self._project)}/statuses/{gitlab.utils.EncodedId(status.commit)}"
         self._call("post", path, {"state": state, "name": status.context, "description": text, **page})
 
-    def _notes(self) -> str:
-        return f"/projects/{gitlab.utils.EncodedId(self._project)}/merge_requests/{self._number}/notes"
+    def approvals(self, head: str, teams: Sequence[str]) -> Approvals:
+        """Those given after the head came. An approval names no commit, but an instant (`approved_at`)."""
+        author = (self._call("get", self._request()).get("author") or {}).get("username")
+        versions = self._list(f"{self._request()}/versions", {})
+        since = [version["created_at"] for version in takewhile(lambda one: one.get("head_commit_sha") == head, versions)]
+        people = []
+        for one in self._call("get", f"{self._request()}/approvals").get("approved_by", ()) if since else ():
+            if not one.get("approved_at"):
+                raise HostError(HostCode.REFUSED, "this GitLab does not say when somebody approved")
+            login = str((one.get("user") or {}).get("username", ""))
+            if login != author and datetime.fromisoformat(one["approved_at"]) > datetime.fromisoformat(since[-1]):
+                people.append(login)
+        return Approvals(names=with_teams(people, teams, self._members))
+
+    def _members(self, group: str) -> Iterator[str]:
+        for member in self._list(f"/groups/{gitlab.utils.EncodedId(group)}/members/all", {}):
+            if member.get("state") == "active":
+                yield str(member["username"])
+
+    def _request(self) -> str:
+        return f"/projects/{gitlab.utils.EncodedId(self._project)}/merge_requests/{self._number}"
+
+    def _list(self, path: str, query: dict[str, str]) -> Iterator[dict[str, Any]]:
+        """All pages."""
+        try:
+            yield from self._gitlab.http_list(path, query, iterator=True, max_retries=_RETRIES)
+        except GitlabError as error:
+            raise _host_error(error) from None
+        except requests.RequestException as error:
+            raise _unreachable(error) from None
 
     def _call(self, verb: str, path: str, body: dict[str, str] | None = None) -> dict[str, Any]:
         try:

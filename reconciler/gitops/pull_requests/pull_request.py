@@ -12,6 +12,7 @@ from urllib.parse import quote
 
 import msgspec
 
+from reconciler.gitops.pull_requests.approvals import ApprovalRule
 from reconciler.values.decoding import decode
 from reconciler.values.whole_number import whole_number
 
@@ -33,7 +34,8 @@ class HostKind(StrEnum):
 class PullRequest(msgspec.Struct, frozen=True, kw_only=True):
     """The place of comments. `repository` is `owner/name`, or the host's id of it; `url` is the address of the API. `order` grows
     with each run of the job. `fork`: the change comes from a fork, whose token may only read. `commit` is the head of the change.
-    `collection` is Azure's address above the project. `mark`: the commit gets a status too."""
+    `collection` is Azure's address above the project. `mark`: the commit gets a status too, which fails without
+    the `approvals`."""
 
     kind: HostKind
     url: str
@@ -46,6 +48,7 @@ class PullRequest(msgspec.Struct, frozen=True, kw_only=True):
     commit: str = ""
     collection: str = ""
     mark: bool = False
+    approvals: tuple[ApprovalRule, ...] = ()
 
 
 class NoPullRequestError(ValueError):

@@ -6,22 +6,33 @@ A comment of Azure DevOps may have 150,000 characters, and Gitea has no limit: t
 
 SOURCE: the API references. Gitea and Forgejo: `/api/v1`, and all comments of an issue in one answer. Bitbucket Cloud 2.0: `next`
 of a page is an address, a comment has at most 32,768 characters, the key of a status 40. Bitbucket Data Center: comments are
-activities, the latest first, and a change names the version. Azure DevOps 7.1: threads of comments, and a status belongs to the
-pull request. All answer 429 with `Retry-After` above their rate limit.
+activities, the latest first, and a change names the version. On Cloud, activities have an update for each push, on its clock.
+Azure DevOps 7.1: threads of comments, and a status belongs to the pull request. All answer 429 with `Retry-After` above their
+rate limit.
 """
 
 import hashlib
 import re
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from datetime import datetime
 from http import HTTPStatus
 from typing import Any
 from urllib.parse import quote, urljoin, urlsplit
 
 import requests
 
-from reconciler.gitops.pull_requests.comment import Comment, CommitStatus, HostCode, HostError, as_is, silence_words
+from reconciler.gitops.pull_requests.comment import (
+    Approvals,
+    Comment,
+    CommitStatus,
+    HostCode,
+    HostError,
+    as_is,
+    silence_words,
+    with_teams,
+)
 from reconciler.rendering.printers.markdown.host_length import GITHUB_LIMIT
 from reconciler.values.whole_number import whole_number
 
@@ -34,6 +45,9 @@ _HIDDEN_LINK = re.compile(r"\[//\]: # \(([^\n]*)\)")
 _HIDDEN_LINES = 2
 _BITBUCKET_LIMIT = 32_768 - 2 * _HIDDEN_LINES
 _MOST_DESCRIPTION, _MOST_KEY = 140, 40
+_GITEA_OPINIONS = ("APPROVED", "REQUEST_CHANGES")
+_AZURE_APPROVED = 10
+_AZURE_CAVEAT = "Azure DevOps does not say which commit a vote was for: let a branch policy reset votes after each push"
 
 
 class RestForge(ABC):
@@ -72,7 +86,7 @@ class RestForge(ABC):
 
     @abstractmethod
     def comments(self) -> Iterator[Comment]:
-        """See `CommentHost`, also for the other four."""
+        """See `CommentHost`, also for the other five."""
 
     @abstractmethod
     def create(self, body: str) -> Comment:
@@ -89,6 +103,14 @@ class RestForge(ABC):
     @abstractmethod
     def set_status(self, status: CommitStatus) -> None:
         """See there."""
+
+    @abstractmethod
+    def approvals(self, head: str, teams: Sequence[str]) -> Approvals:
+        """See there."""
+
+    def _members(self, team: str) -> Iterator[str]:
+        """Of a team. Most of these hosts tell only administrators."""
+        raise HostError(HostCode.REFUSED, f"{self.name} does not say who is in the team @{team}: name people")
 
     def _call(self, verb: str, path: str, body: dict[str, Any] | None = None) -> Any:  # noqa: ANN401 - JSON of others
         """The document of an answer. Redirects are not followed: they would take the token elsewhere."""
@@ -173,8 +195,41 @@ class GiteaPullRequest(RestForge):
         body = {"context": status.context, "state": state, "description": status.description[:_MOST_DESCRIPTION]}
         self._call("POST", f"/statuses/{quote(status.commit)}", {**body, "target_url": status.url})
 
+    def approvals(self, head: str, teams: Sequence[str]) -> Approvals:
+        """By reviews, as on GitHub; a dismissed one keeps its state."""
+        author = self._login(self._call("GET", f"/pulls/{self._number}"))
+        opinions = [one for one in self._pages(f"/pulls/{self._number}/reviews") if one.get("state") in _GITEA_OPINIONS]
+        latest = {self._login(one): one for one in sorted(opinions, key=lambda one: int(one["id"]))}
+        people = [
+            login
+            for login, one in latest.items()
+            if login != author and not one.get("dismissed") and (one["state"], one.get("commit_id")) == ("APPROVED", head)
+        ]
+        return Approvals(names=with_teams(people, teams, self._members))
+
+    def _members(self, team: str) -> Iterator[str]:
+        organization, _, name = team.partition("/")
+        api = self._base.partition("/repos/")[0]
+        for one in self._pages(f"{api}/orgs/{quote(organization)}/teams"):
+            if one["name"].casefold() == name.casefold():
+                yield from (str(member["login"]) for member in self._pages(f"{api}/teams/{int(one['id'])}/members"))
+                return
+        raise HostError(HostCode.NOT_FOUND, "no such team")
+
+    def _pages(self, path: str) -> Iterator[dict[str, Any]]:
+        """Numbered pages, as long as there is something on them."""
+        for number in range(1, _MOST_PAGES + 1):
+            page = self._call("GET", f"{path}?limit=50&page={number}")
+            if not page:
+                return
+            yield from page
+
+    @staticmethod
+    def _login(item: dict[str, Any]) -> str:
+        return str((item.get("user") or {}).get("login", ""))
+
     def _comment(self, item: dict[str, Any]) -> Comment:
-        author = str((item.get("user") or {}).get("login", ""))
+        author = self._login(item)
         return Comment(id=int(item["id"]), author=author, body=str(item.get("body") or ""), url=str(item.get("html_url") or ""))
 
 
@@ -208,10 +263,13 @@ class BitbucketCloudPullRequest(RestForge):
 
     def comments(self) -> Iterator[Comment]:
         """All pages."""
-        address = f"{self._comments()}?pagelen=100"
+        yield from (self._comment(item) for item in self._values(f"{self._comments()}?pagelen=100") if not item.get("deleted"))
+
+    def _values(self, address: str) -> Iterator[dict[str, Any]]:
+        """Of all pages."""
         for _ in range(_MOST_PAGES):
             page = self._call("GET", address) or {}
-            yield from (self._comment(item) for item in page.get("values", ()) if not item.get("deleted"))
+            yield from page.get("values", ())
             if not page.get("next"):
                 return
             address = urljoin(self._base, str(page["next"]))
@@ -231,6 +289,28 @@ class BitbucketCloudPullRequest(RestForge):
     def set_status(self, status: CommitStatus) -> None:
         """One POST."""
         self._call("POST", f"/commit/{quote(status.commit)}/statuses/build", _build_status(status, self._web_url))
+
+    def approvals(self, head: str, teams: Sequence[str]) -> Approvals:
+        """Those given after the head came. An approval names no commit, but an instant. People are named by `uuid` or by
+        `account_id`: a nickname is what its owner wants."""
+        request = self._call("GET", f"/pullrequests/{self._number}")
+        since = None
+        for item in self._values(f"/pullrequests/{self._number}/activity?pagelen=50"):
+            update = item.get("update")
+            if update is not None:
+                commit = str(((update.get("source") or {}).get("commit") or {}).get("hash", ""))
+                if not commit or not head.startswith(commit):
+                    break
+                since = datetime.fromisoformat(update["date"])
+        author = (request.get("author") or {}).get("uuid")
+        people = [
+            str(one["user"].get(name, ""))
+            for one in request.get("participants", ())
+            if since is not None and one.get("approved") and one["user"].get("uuid") != author
+            if datetime.fromisoformat(one["participated_on"]) > since
+            for name in ("uuid", "account_id")
+        ]
+        return Approvals(names=with_teams(people, teams, self._members))
 
     def _comment(self, item: dict[str, Any]) -> Comment:
         author = str((item.get("user") or {}).get("uuid", ""))
@@ -293,6 +373,17 @@ class BitbucketServerPullRequest(RestForge):
         """One POST."""
         self._call("POST", f"/commits/{quote(status.commit)}/builds", _build_status(status, self._web_url))
 
+    def approvals(self, head: str, teams: Sequence[str]) -> Approvals:
+        """By reviewers, each with the commit that he looked at."""
+        request = self._call("GET", self._request())
+        people = [
+            str((one.get("user") or {}).get("name", ""))
+            for one in request.get("reviewers", ())
+            if (one.get("status"), one.get("lastReviewedCommit")) == ("APPROVED", head)
+            if (one.get("user") or {}).get("name") != request["author"]["user"]["name"]
+        ]
+        return Approvals(names=with_teams(people, teams, self._members))
+
     def _comment(self, item: dict[str, Any]) -> Comment:
         number = int(item["id"])
         self._kept[number] = int(item.get("version", 0))
@@ -342,6 +433,21 @@ class AzurePullRequest(RestForge):
         state = "failed" if status.failed else "succeeded"
         body = {"context": {"genre": genre, "name": name}, "state": state, "description": status.description[:_MOST_DESCRIPTION]}
         self._call("POST", f"{self._request()}/statuses{self._VERSION}", {**body, "targetUrl": status.url or self._web_url})
+
+    def approvals(self, head: str, teams: Sequence[str]) -> Approvals:
+        """By votes. A vote stays after a push, unless a policy of the branch resets it."""
+        request = self._call("GET", f"{self._request()}{self._VERSION}")
+        if request["lastMergeSourceCommit"]["commitId"] != head:
+            return Approvals()
+        voters = [
+            one
+            for one in request.get("reviewers", ())
+            if one.get("vote") == _AZURE_APPROVED and not one.get("isContainer") and one.get("id") != request["createdBy"]["id"]
+        ]
+        # A person's vote counts for the teams that were asked to review: `[project]\team`.
+        voted_for = {"@" + team["displayName"][1:].replace("]\\", "/") for one in voters for team in one.get("votedFor", ())}
+        names = {str(one.get("uniqueName", "")).casefold() for one in voters} | {name.casefold() for name in voted_for}
+        return Approvals(names=frozenset(names - {""}), caveat=_AZURE_CAVEAT)
 
     def _place(self, comment: Comment) -> str:
         return f"{self._request()}/threads/{comment.id}/comments/{self._kept[comment.id]}{self._VERSION}"
