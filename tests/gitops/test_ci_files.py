@@ -178,10 +178,8 @@ def test_gitlab_example():
         assert named(script.partition(f"reconciler {command} ")[2]) <= options(command)
         assert not any("changes" in rule for rule in job["rules"])
         assert job["extends"] == ".node-groups"
-    train, every = GITLAB["node-groups"]["rules"]
-    assert every == {"if": '$CI_PIPELINE_SOURCE == "merge_request_event"'}
-    assert train == {"if": f'{every["if"]} && $CI_MERGE_REQUEST_EVENT_TYPE == "merge_train"', "variables": {"COMMENT": ""}}
-    assert GITLAB["node-groups"]["variables"] == {"GIT_DEPTH": "0", "COMMENT": "--comment"}
+    assert GITLAB["node-groups"]["rules"] == [{"if": '$CI_PIPELINE_SOURCE == "merge_request_event"'}]
+    assert GITLAB["node-groups"]["variables"] == {"GIT_DEPTH": "0"}
     shared = GITLAB[".node-groups"]
     assert shared["image"]["name"] == "$RECONCILER_IMAGE"
     assert re.search("@sha256:[0-9a-f]{64}$", shared["variables"]["RECONCILER_IMAGE"])
@@ -193,6 +191,7 @@ def test_github_example():
     assert GITHUB["permissions"] == {}
     assert GITHUB[True] == {
         "pull_request": {"types": ["opened", "synchronize", "reopened", "edited"]},
+        "pull_request_review": {"types": ["submitted", "dismissed"]},
         "merge_group": None,
         "push": {"branches": ["main"]},
     }  # fmt: skip
@@ -202,7 +201,8 @@ def test_github_example():
         steps = job["steps"]
         assert all(re.search("@[0-9a-f]{40}$", step["uses"]) for step in steps)
         assert set(steps[1]["with"]) <= set(ACTION["inputs"])
-        assert job["permissions"] == {"contents": "read", "pull-requests": "write"}
+        more = {"statuses": "write"} if job is GITHUB["jobs"]["preview"] else {}
+        assert job["permissions"] == {"contents": "read", "pull-requests": "write", **more}
     assert GITHUB["jobs"]["preview"]["steps"][0]["with"]["fetch-depth"] == 0
 
 

@@ -179,7 +179,8 @@ def report(request: PullRequest, key: str, content: ReportContent) -> None:
         if not request.token:
             raise HostError(HostCode.FORBIDDEN, "a change from a fork has no token")
         host = _host(request)
-        judged = verdict(request.approvals, content.grades, host, request.commit)
+        # Each change of a queue has its approvals already: it comes in only after the status of its pull request.
+        judged = verdict(request.approvals, content.grades, host, request.change) if request.number else None
         try:
             url = _comment(host, request, key, content, judged)
         finally:
@@ -206,6 +207,9 @@ def report(request: PullRequest, key: str, content: ReportContent) -> None:
 
 def _comment(host: CommentHost, request: PullRequest, key: str, content: ReportContent, judged: "Verdict | None") -> str:
     """Write the comment, or leave it alone; its address."""
+    if not request.number:
+        tell("no comment was written: this is a merge queue, with the changes of several pull requests")
+        return ""
     if content.untouched and standing(host, key) is None:
         tell("no comment was written: the change does not reach the policies")
         return ""
@@ -225,7 +229,7 @@ def _comment(host: CommentHost, request: PullRequest, key: str, content: ReportC
 
 def _approval_line(judged: "Verdict") -> str:
     """One paragraph. Names are shown as code, so that no host takes one for a person to notify."""
-    from reconciler.rendering.printers.markdown.document import code
+    from reconciler.rendering.printers.markdown.code import code
 
     return f"Approvals: {code(judged.line)}{f'. {judged.caveat}.' if judged.caveat else ''}\n\n"
 

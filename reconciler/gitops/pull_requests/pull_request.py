@@ -1,8 +1,9 @@
 """Which pull request a CI job runs for, from the variables that its host sets. Pure.
 
 SOURCE: GitHub Actions' default variables and the event payload (`pull_request.number`, `pull_request.head.repo.fork`,
-`GITHUB_REF=refs/pull/N/merge`), which Gitea and Forgejo set too, with an API below `/api/v1`. GitLab's predefined CI/CD variables
-(`CI_MERGE_REQUEST_IID`, …), those of Bitbucket Pipelines (`BITBUCKET_PR_ID`, …) and Azure Pipelines (`SYSTEM_PULLREQUEST_…`).
+`GITHUB_REF=refs/pull/N/merge`), which Gitea and Forgejo set too, with an API below `/api/v1`. `merge_group.head_sha` is what a merge
+queue will push. GitLab's predefined CI/CD variables (`CI_MERGE_REQUEST_IID`, …), those of Bitbucket Pipelines
+(`BITBUCKET_PR_ID`, …) and Azure Pipelines (`SYSTEM_PULLREQUEST_…`).
 """
 
 import re
@@ -32,8 +33,10 @@ class HostKind(StrEnum):
 
 
 class PullRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """The place of comments. `repository` is `owner/name`, or the host's id of it; `url` is the address of the API. `order` grows
-    with each run of the job. `fork`: the change comes from a fork, whose token may only read. `commit` is the head of the change.
+    """The place of comments. `number` 0: a merge queue, whose job is about the changes of several; its commit has a status alone.
+    `repository` is `owner/name`, or the host's id of it; `url` is the address of the API. `order` grows
+    with each run of the job. `fork`: the change comes from a fork, whose token may only read. `commit` is
+    what gets the status: the head of the change, or what the host made by merging it. `change` is that head.
     `collection` is Azure's address above the project. `mark`: the commit gets a status too, which fails without
     the `approvals`."""
 
@@ -46,6 +49,7 @@ class PullRequest(msgspec.Struct, frozen=True, kw_only=True):
     web_url: str = ""
     fork: bool = False
     commit: str = ""
+    change: str = ""
     collection: str = ""
     mark: bool = False
     approvals: tuple[ApprovalRule, ...] = ()
@@ -69,8 +73,13 @@ class _Pull(msgspec.Struct, frozen=True):
     head: _Head = _Head()
 
 
+class _Group(msgspec.Struct, frozen=True):
+    head_sha: str
+
+
 class _Event(msgspec.Struct, frozen=True):
     pull_request: _Pull | None = None
+    merge_group: _Group | None = None
 
 
 def pull_request(environment: Mapping[str, str], event: bytes | None) -> PullRequest:
@@ -104,6 +113,7 @@ def _azure(environment: Mapping[str, str]) -> PullRequest:
         web_url=f"{above}/{quote(project)}/_git/{quote(repository)}/pullrequest/{number}",
         fork=environment.get("SYSTEM_PULLREQUEST_ISFORK", "").lower() == "true",
         commit=environment.get("SYSTEM_PULLREQUEST_SOURCECOMMITID", ""),
+        change=environment.get("SYSTEM_PULLREQUEST_SOURCECOMMITID", ""),
         collection=above,
     )
 
@@ -130,6 +140,7 @@ def _bitbucket(environment: Mapping[str, str]) -> PullRequest:
         token=environment.get("BITBUCKET_TOKEN", ""),
         web_url=page,
         commit=environment.get("BITBUCKET_COMMIT", ""),
+        change=environment.get("BITBUCKET_COMMIT", ""),
     )
 
 
@@ -137,16 +148,18 @@ def _github(environment: Mapping[str, str], event: bytes | None) -> PullRequest:
     repository = environment.get("GITHUB_REPOSITORY", "")
     if not _REPOSITORY.fullmatch(repository):
         raise NoPullRequestError("GITHUB_REPOSITORY is not owner/name")
-    request = None
+    request, group = None, None
     if event:
         try:
-            request = decode(event, _Event).pull_request
+            found = decode(event, _Event)
+            request, group = found.pull_request, found.merge_group
         except msgspec.MsgspecError:
             raise NoPullRequestError("the file of GITHUB_EVENT_PATH has an unexpected form") from None
     named = _PULL_REF.fullmatch(environment.get("GITHUB_REF", ""))
     number = request.number if request else int(named[1]) if named else 0
-    if not number:
+    if not number and group is None:
         raise NoPullRequestError("this run is not for a pull request: let the workflow run `on: pull_request`")
+    commit = request.head.sha if request else group.head_sha if group else ""
     url = environment.get("GITHUB_API_URL", "https://api.github.com")
     gitea = url.rstrip("/").endswith("/api/v1")
     return PullRequest(
@@ -157,7 +170,8 @@ def _github(environment: Mapping[str, str], event: bytes | None) -> PullRequest:
         order=_order(environment.get("GITHUB_RUN_ID", ""), environment.get("GITHUB_RUN_ATTEMPT", "")),
         token=environment.get("GITHUB_TOKEN", ""),
         fork=bool(request and request.head.repo and request.head.repo.fork),
-        commit=request.head.sha if request else "",
+        commit=commit,
+        change=commit,
     )
 
 
@@ -167,16 +181,20 @@ def _gitlab(environment: Mapping[str, str]) -> PullRequest:
         raise NoPullRequestError("this job is not for a merge request: let it run for merge_request_event")
     page = environment.get("CI_MERGE_REQUEST_PROJECT_URL", environment.get("CI_PROJECT_URL", ""))
     source = environment.get("CI_MERGE_REQUEST_SOURCE_PROJECT_ID", project)
+    train = environment.get("CI_MERGE_REQUEST_EVENT_TYPE") == "merge_train"
+    # A status joins the newest pipeline of its commit. The pipeline of this job is the one that keeps a merge request closed.
+    commit = environment.get("CI_COMMIT_SHA", "")
     return PullRequest(
         kind=HostKind.GITLAB,
         url=environment.get("CI_SERVER_URL", "https://gitlab.com"),
         repository=environment.get("CI_MERGE_REQUEST_PROJECT_ID", project),
-        number=int(number),
+        number=0 if train else int(number),
         order=_order(environment.get("CI_PIPELINE_ID", ""), ""),
         token=environment.get("GITLAB_TOKEN", ""),
         web_url=f"{page}/-/merge_requests/{number}" if page else "",
         fork=source != environment.get("CI_MERGE_REQUEST_PROJECT_ID", project),
-        commit=environment.get("CI_MERGE_REQUEST_SOURCE_BRANCH_SHA", "") or environment.get("CI_COMMIT_SHA", ""),
+        commit=commit,
+        change=environment.get("CI_MERGE_REQUEST_SOURCE_BRANCH_SHA", "") or commit,
     )
 
 

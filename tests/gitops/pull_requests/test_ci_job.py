@@ -126,6 +126,31 @@ def test_variables_of_gitlab(changes: dict[str, str | None], expected: dict[str,
     assert pull_request(environment, None) == msgspec.structs.replace(OF_GITLAB, **expected)
 
 
+def test_a_merge_queue_of_github() -> None:
+    """The group has no number; its commit gets the status. The ref of a group is that of a branch."""
+    event = json.dumps({"action": "checks_requested", "merge_group": {"head_sha": "a" * 40, "base_sha": "b" * 40}}).encode()
+    environment = {**GITHUB, "GITHUB_REF": "refs/heads/gh-readonly-queue/main/pr-7-" + "b" * 40}
+    expected = msgspec.structs.replace(OF_GITHUB, number=0, commit="a" * 40, change="a" * 40)
+    assert pull_request(environment, event) == expected
+
+
+MERGED, SOURCE = {"CI_COMMIT_SHA": "c" * 40}, {"CI_MERGE_REQUEST_SOURCE_BRANCH_SHA": "a" * 40}
+
+
+@pytest.mark.parametrize(
+    ("changes", "number", "commit", "change"),
+    [
+        ({**MERGED, "CI_MERGE_REQUEST_EVENT_TYPE": "detached"}, 7, "c", "c"),
+        ({**MERGED, **SOURCE, "CI_MERGE_REQUEST_EVENT_TYPE": "merged_result"}, 7, "c", "a"),
+        ({**MERGED, **SOURCE, "CI_MERGE_REQUEST_EVENT_TYPE": "merge_train"}, 0, "c", "a"),
+    ],
+)
+def test_pipelines_of_merge_requests(changes: dict[str, str], number: int, commit: str, change: str) -> None:
+    """The status goes to the commit of the pipeline, approvals to the head of the change; a train has no merge request."""
+    found = pull_request({**GITLAB, **changes}, None)
+    assert (found.number, found.commit, found.change) == (number, commit * 40, change * 40)
+
+
 @pytest.mark.parametrize(
     ("environment", "event", "told"),
     [

@@ -126,6 +126,20 @@ def test_a_job_that_cannot_set_the_status_fails(repo: GitRepo, preview: Preview,
     assert "error: --approval: no commit status was set: the token may not do this" in result.err
 
 
+def test_a_merge_queue_has_a_status_and_no_comment(repo: GitRepo, preview: Preview, job: Host, tmp_path: Path):
+    """On the commit of the group. Its changes have their approvals: nobody is asked again, and a policy in error fails."""
+    change(repo)
+    (tmp_path / "event.json").write_text(json.dumps({"merge_group": {"head_sha": "e" * 40, "base_sha": "d" * 40}}))
+    result = preview("--base", "main", *RULE)
+    assert result.code == 0
+    assert "no comment was written: this is a merge queue" in result.err
+    assert (job.comments, job.pulls[-1]["state"]) == ([], "success")
+    assert job.writes() == [f"POST /repos/team/policies/statuses/{'e' * 40}"]
+    repo.commit({"policies/general.yaml": group("general").replace("max: 5", "max: 0")})
+    assert preview("--base", "main", *RULE).code == 1
+    assert job.pulls[-1]["state"] == "failure"
+
+
 @pytest.mark.parametrize(("words", "told"), [
     (["--approval", "caution=alice"], "--approval goes with --comment --status"),
     (["--comment", "--approval", "caution=alice"], "--approval goes with --comment --status"),
