@@ -21,10 +21,18 @@ if TYPE_CHECKING:
     from reconciler.values.cluster_identity import ClusterIdentity
 
 
+PLAN_NAMESPACE = "reconciler-plan"
+"""What signatures of saved plans are for."""
+
+
 @click.command("apply")
 @click.argument("plan_path", metavar="PLANFILE", type=NAMED_PATH)
 @input_options
 @click.option("--simulate", is_flag=True, help="Do it on the embedded cluster, which starts from --cluster.")
+@click.option(
+    "--plan-signers", "plan_signers", metavar="FILE", type=NAMED_PATH,
+    help="Carry out only a plan that one of these SSH keys signed, in PLANFILE.sig.",
+)  # fmt: skip
 @drain_timeout_option
 @approval_options
 @click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Format.")
@@ -37,6 +45,7 @@ def command(
     now: str | None,
     work_budget: int | None,
     output: str,
+    plan_signers: Path | None,
     *,
     simulate: bool,
     drain_timeout_seconds: int,
@@ -59,6 +68,8 @@ def command(
       Reconciler-Approve: policy=sha256:… plan=sha256:… cluster=prod
         until=2026-12-01T00:00:00Z nodes<=5 evictions<=20
 
+    With --plan-signers, only the plan that was signed counts: any other is refused, whatever its content.
+
     Anyone who can write a commit can write that trailer. It counts only if one of the keys of --allowed-signers or --gpg-keys
     signed the commit, unless --any-author is given.
 
@@ -72,6 +83,9 @@ def command(
         --approved-by HEAD --any-author
       reconciler apply plan.json --context prod --require-plan 3 \\
         --approved-by HEAD --allowed-signers ~/approvers
+      ssh-keygen -Y sign -n reconciler-plan -f ~/.ssh/id_ed25519 plan.json
+      reconciler apply plan.json --cluster snapshot/ --simulate \\
+        --plan-signers ~/approvers
       reconciler apply plan.json --cluster snapshot/ --simulate -o json \\
         | jq '.actions[] | select(.state != "Done")'
     """
@@ -88,7 +102,7 @@ def command(
     from reconciler.decisions.decide import DEFAULT_WORK_BUDGET
 
     approval, connection = approval_choice(others)
-    saved, files = _read(plan_path)
+    saved, files = _read(plan_path, plan_signers)
     terms = removal_terms(approval)
     budget = DEFAULT_WORK_BUDGET if work_budget is None else work_budget
     if not simulate:
@@ -167,7 +181,7 @@ def _live_cluster(connection: "Mapping[str, object]") -> "ClusterIdentity | None
     return identity_of(LiveInputs(connection_choice(connection), or_snapshot=False).world(targets_only=True))
 
 
-def _read(path: Path) -> "tuple[Plan, Mapping[str, bytes]]":
+def _read(path: Path, signers: Path | None) -> "tuple[Plan, Mapping[str, bytes]]":
     from reconciler.cli.outputs.failure import InputError
     from reconciler.plan.saved import MOST_BYTES, SavedPlanError, carried_files, read_saved
 
@@ -180,10 +194,40 @@ def _read(path: Path) -> "tuple[Plan, Mapping[str, bytes]]":
         raise InputError(f"{path}: no such file. `reconciler plan --out {path}` writes one") from None
     except OSError as error:
         raise InputError(f"{path}: {error.strerror or error}") from None
+    if signers is not None:
+        _check_signature(path, data, signers)
     try:
         return read_saved(data), carried_files(data)
     except SavedPlanError as error:
         raise InputError(f"{path}: {error}") from None
+
+
+def _check_signature(path: Path, data: bytes, signers: Path) -> None:
+    """Who signed exactly these bytes goes to stderr. Raises `InputError` if nobody did who may."""
+    import time
+
+    from reconciler.cli.outputs.failure import InputError
+    from reconciler.cli.outputs.telling import tell
+    from reconciler.gitops.git.fault import SourceError
+    from reconciler.gitops.git.signed_file import MOST_SIGNATURE_BYTES, file_signer
+    from reconciler.rendering.words.plain import plain
+
+    if not signers.is_file():
+        raise InputError(f"{signers}: no such file")
+    signature = path.with_name(f"{path.name}.sig")
+    try:
+        with signature.open("rb") as stream:
+            signed = stream.read(MOST_SIGNATURE_BYTES)
+    except FileNotFoundError:
+        hint = f"ssh-keygen -Y sign -n {PLAN_NAMESPACE} -f KEY {path}"
+        raise InputError(f"{path}: the plan is not signed: there is no {signature.name}. `{hint}` signs it") from None
+    except OSError as error:
+        raise InputError(f"{signature}: {error.strerror or error}") from None
+    try:
+        signer = file_signer(data, signed, signers, PLAN_NAMESPACE, int(time.time()))
+    except SourceError as error:
+        raise InputError(f"{path}: {error.fault.sentence}") from None
+    tell(f"the plan was signed by {plain(signer)}")
 
 
 def _same_place(saved: "Plan", cluster: str, policy: str) -> None:

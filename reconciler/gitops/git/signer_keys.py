@@ -29,7 +29,8 @@ for word do
 done
 exec ssh-keygen "$@"
 """
-_KEPT = ("TZ",)
+KEPT = ("TZ",)
+"""Variables of the environment that the programs get too."""
 
 
 class KeyFiles(msgspec.Struct, frozen=True, kw_only=True):
@@ -71,13 +72,18 @@ def programs(keys: KeyFiles, home: Path, seen_seconds: int) -> tuple[tuple[str, 
         "log.showSignature=false",
     )
     # Instants without a zone in the signers' file are local times, and so is the instant that we pass.
-    zone = {name: os.environ[name] for name in _KEPT if name in os.environ}
+    zone = {name: os.environ[name] for name in KEPT if name in os.environ}
     return settings, {"GNUPGHOME": str(gpg_home), "HOME": str(home)} | zone
+
+
+def local_time(seconds: int) -> str:
+    """A Unix time as `-O verify-time` takes it."""
+    return time.strftime("%Y%m%d%H%M%S", time.localtime(seconds))
 
 
 def _ssh_program(home: Path, seen_seconds: int) -> Path:
     program = home / "ssh-keygen-then"
-    program.write_text(_SSH_PROGRAM.format(time.strftime("%Y%m%d%H%M%S", time.localtime(seen_seconds))))
+    program.write_text(_SSH_PROGRAM.format(local_time(seen_seconds)))
     program.chmod(0o700)
     if not os.access(program, os.X_OK):
         why = f"cannot check signatures: programs must not be started from {home.parent}"

@@ -1,8 +1,8 @@
 """Which pull request a CI job runs for, from the variables that its host sets. Pure.
 
 SOURCE: GitHub Actions' default variables and the event payload (`pull_request.number`, `pull_request.head.repo.fork`,
-`GITHUB_REF=refs/pull/N/merge`), which Gitea and Forgejo set too, with an API below `/api/v1`. `merge_group.head_sha` is what a merge
-queue will push. GitLab's predefined CI/CD variables (`CI_MERGE_REQUEST_IID`, …), those of Bitbucket Pipelines
+`GITHUB_REF=refs/pull/N/merge`), which Gitea and Forgejo set too, with an API below `/api/v1`. `merge_group.head_sha` is what a
+merge queue will push. GitLab's predefined CI/CD variables (`CI_MERGE_REQUEST_IID`, …), those of Bitbucket Pipelines
 (`BITBUCKET_PR_ID`, …) and Azure Pipelines (`SYSTEM_PULLREQUEST_…`).
 """
 
