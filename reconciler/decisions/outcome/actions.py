@@ -73,14 +73,15 @@ def actions(
 
 
 def _replacement(draft: Draft, replacing: Opportunity) -> Because:
-    names, by, tier = replacing.names(draft), replacing.mix(draft), replacing.returns
+    names, tier = replacing.names(draft), replacing.returns
+    if replacing.elsewhere:
+        return NodesRepacked(nodes=names, mix=replacing.mix(draft), **replacing.figures)
+    by = replacing.by(draft)
     if tier is not None:
         saving = price_text(replacing.saving_micros) if replacing.saving_micros else ""
         return NodesReturn(
             nodes=names, by=by, tier=tier.name, since=instant_text(tier.state.since_seconds), saving_per_hour=saving
         )
-    if replacing.new_nodes > 1:
-        return NodesRepacked(nodes=names, mix=by, **replacing.figures)
     return NodesReplaced(
         nodes=names,
         by=by,

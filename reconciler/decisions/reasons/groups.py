@@ -1,6 +1,6 @@
 """Reasons about the configuration and state of a node group."""
 
-from reconciler.decisions.reasons.nodes import moved_text
+from reconciler.decisions.reasons.nodes import moved_text, worth_text
 from reconciler.plan.approvals.group_approvals import WAITS_FOR_APPROVAL
 from reconciler.plan.reason import Because, KeepsNode
 from reconciler.values.duration import duration_text
@@ -152,6 +152,7 @@ class CouldBeRepacked(Because, frozen=True, kw_only=True):
     saving_percent: int
     pods: int
     young_pods: int
+    weight_per_hour: str
 
     def sentence(self) -> str:
         """The nodes, what could replace them, what it saves and moves."""
@@ -159,7 +160,9 @@ class CouldBeRepacked(Because, frozen=True, kw_only=True):
             f"be replaced by {self.mix} and room on other nodes" if self.mix else "go, since other nodes have room for their pods"
         )
         moved = moved_text(self.pods, self.young_pods)
-        saves = f"saves {self.saving_per_month} a month ({self.saving_percent}%) by {moved} once"
+        saves = (
+            f"saves {self.saving_per_month} a month ({self.saving_percent}%) by {moved} once{worth_text(self.weight_per_hour)}"
+        )
         return f"{', '.join(self.nodes)} could {instead}: {saves}"
 
 

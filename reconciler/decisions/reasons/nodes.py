@@ -105,6 +105,11 @@ def moved_text(pods: int, young_pods: int) -> str:
     return f"moving {count_text(pods, 'pod')}{young}"
 
 
+def worth_text(weight_per_hour: str) -> str:
+    """What moved pods have to save, empty if nothing."""
+    return "" if weight_per_hour == "0.00" else f" (moving them must save {weight_per_hour}/h)"
+
+
 class NodesReplaced(Because, frozen=True, kw_only=True):
     """One new node is to replace more expensive ones."""
 
@@ -134,13 +139,14 @@ class NodesRepacked(Because, frozen=True, kw_only=True):
     saving_percent: int
     pods: int
     young_pods: int
+    weight_per_hour: str
 
     def sentence(self) -> str:
         """What comes, what leaves, what it saves, and what it moves once."""
         moved = moved_text(self.pods, self.young_pods)
         return (
             f"{self.mix} and room on other nodes take all pods of {', '.join(self.nodes)}, drained once they are ready: saves "
-            f"{self.saving_per_month} a month ({self.saving_percent}%) by {moved} once"
+            f"{self.saving_per_month} a month ({self.saving_percent}%) by {moved} once{worth_text(self.weight_per_hour)}"
         )
 
 

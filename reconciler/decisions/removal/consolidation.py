@@ -32,10 +32,10 @@ from reconciler.decisions.removal.last_timer import Timer
 from reconciler.decisions.removal.opportunity import (
     Opportunity,
     ReturnTier,
+    Weights,
     as_consolidation,
     as_return,
     price_of,
-    weight_of,
 )
 from reconciler.decisions.removal.repack import MOST_SETS, MOST_STEPS, Buy, Repack
 from reconciler.decisions.removal.scale_down import Judged, Removals
@@ -81,6 +81,7 @@ class Search:
         self._given_up = given_up
         self._buy = buy
         self._trials = 0
+        self._weights = Weights(draft, (entry.candidate for entry in judged.values()))
         staying = [entry.candidate for entry in judged.values() if _stays_for_lack_of_room(entry)]
         self._tiers = return_tiers(draft, tiers)
         self._returning = self._may_return(staying, removals) if self._tiers else []
@@ -143,7 +144,7 @@ class Search:
         found: Opportunity | None = None
         for alike in classes.values():
             targets = [group for group in growing if self._alike(alike[0], group)]
-            repack = Repack(self._draft, alike, targets, self._free, self._buy)
+            repack = Repack(self._draft, self._weights, alike, targets, self._free, self._buy)
             better = repack.best([single.nodes for single in singles])
             self._repacks.append(repack)
             if repack.cut_short:
@@ -283,8 +284,8 @@ class Search:
         """The nodes whose pods one new node of `target` takes, as many as fit, and what that saves; None: too little."""
         draft = self._draft
         # A node that costs less than its pods weigh makes any replacement worse.
-        sources = [one for one in self._sources if self._alike(one, target) and price_of(one.group) > weight_of(draft, one)]
-        return as_consolidation(draft, {target.position: 1}, self._chosen(target, sources))
+        sources = [one for one in self._sources if self._alike(one, target) and price_of(one.group) > self._weights.of(one)]
+        return as_consolidation(draft, self._weights, {target.position: 1}, self._chosen(target, sources))
 
     def _chosen(self, target: GroupDraft, sources: list[Candidate]) -> list[Candidate]:
         """Those whose pods one new node of `target` takes, as many as fit, in their order."""
@@ -547,22 +548,22 @@ def _tell(draft: Draft, opportunity: Opportunity) -> None:
 
 
 def _reason(draft: Draft, opportunity: Opportunity) -> Because:
-    names, by = opportunity.names(draft), opportunity.mix(draft)
+    names = opportunity.names(draft)
     if opportunity.returns is not None:
         return CouldReturn(
             nodes=names,
-            by=by,
+            by=opportunity.by(draft),
             tier=opportunity.returns.name,
             since=instant_text(opportunity.returns.state.since_seconds),
             wait_seconds=opportunity.returns.wait_seconds,
             failures=opportunity.returns.state.failures,
             due=instant_text(min(opportunity.dues)),
         )
-    if opportunity.new_nodes != 1:
-        return CouldBeRepacked(nodes=names, mix=by, **opportunity.figures)
+    if opportunity.elsewhere:
+        return CouldBeRepacked(nodes=names, mix=opportunity.mix(draft), **opportunity.figures)
     return CouldBeReplaced(
         nodes=names,
-        by=by,
+        by=opportunity.by(draft),
         saving_per_hour=price_text(opportunity.saving_micros),
         saving_percent=opportunity.saving_percent,
         pods=opportunity.pods,

@@ -1,6 +1,7 @@
 """What could replace nodes: the old nodes, the new ones, what it saves, and what the pods that move must save."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import msgspec
@@ -8,11 +9,15 @@ import msgspec
 from reconciler.decisions.draft import Draft, GroupDraft
 from reconciler.decisions.memory import TierState
 from reconciler.decisions.removal.candidates import Candidate
-from reconciler.policy.documents import RemovalReason, Toggle
+from reconciler.policy.documents import Disruption, RemovalReason, Toggle
 from reconciler.values.money import HOURS_PER_MONTH, parse_money, price_text
 
 YOUNG_SECONDS = 3600
 """A pod younger than this starts again within the hour, so that it counts twice."""
+
+
+BALANCED_PARTS = 2
+"""With `disruption: Balanced`, a moved pod must save one part in so many of what a pod costs on average."""
 
 
 class ReturnTier(msgspec.Struct, frozen=True, kw_only=True):
@@ -71,6 +76,7 @@ class Opportunity(msgspec.Struct, frozen=True, kw_only=True):
             "saving_percent": self.saving_percent,
             "pods": self.pods,
             "young_pods": self.young_pods,
+            "weight_per_hour": price_text(self.weight_micros),
         }
 
     @property
@@ -83,10 +89,12 @@ class Opportunity(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(draft.world.nodes[index].name for index in self.nodes)
 
     def mix(self, draft: Draft) -> str:
-        """What is added, empty for nothing; of one node alone, the name of its group."""
-        if self.new_nodes == 1:
-            return draft.groups[self.adds[0][0]].group.name
+        """What is added; empty for nothing."""
         return " + ".join(f"{count} x {draft.groups[position].group.name}" for position, count in self.adds)
+
+    def by(self, draft: Draft) -> str:
+        """The group of the one new node."""
+        return draft.groups[self.adds[0][0]].group.name
 
 
 def price_of(group: GroupDraft | None) -> int:
@@ -126,22 +134,42 @@ def _young(draft: Draft, source: Candidate) -> int:
     return sum(source.moving.values()) - sum(left.values())
 
 
-def weight_of(draft: Draft, source: Candidate) -> int:
-    """What a replacement of the node must save for its pods alone, in millionths per hour."""
-    if source.group is None:
-        return 0
-    each = parse_money(source.group.group.scale_down.consolidation.min_saving_per_moved_pod)
-    return each * (sum(source.moving.values()) + _young(draft, source)) if each else 0
+class Weights:
+    """What a replacement of a node must save for its pods alone, in millionths per hour. `nodes` are all of the cluster."""
+
+    def __init__(self, draft: Draft, nodes: Iterable[Candidate]) -> None:
+        self._draft = draft
+        self._nodes = nodes
+
+    @cached_property
+    def _balanced(self) -> int:
+        priced = [one for one in self._nodes if price_of(one.group)]
+        pods = sum(sum(one.moving.values()) for one in priced)
+        return sum(price_of(one.group) for one in priced) // (BALANCED_PARTS * pods) if pods else 0
+
+    def of(self, source: Candidate) -> int:
+        """Of one node."""
+        if source.group is None:
+            return 0
+        rule = source.group.group.scale_down.consolidation
+        each = parse_money(rule.min_saving_per_moved_pod)
+        balanced = rule.disruption is Disruption.BALANCED
+        each = max(each, self._balanced) if balanced else each
+        if not each:
+            return 0
+        shapes = self._draft.world.pod_shapes
+        above = sum(count for shape, count in source.moving.items() if balanced and shapes[shape].priority > 0)
+        return each * (sum(source.moving.values()) + _young(self._draft, source) + above)
 
 
 def as_consolidation(
-    draft: Draft, adds: Mapping[int, int], chosen: Sequence[Candidate], *, elsewhere: bool = False
+    draft: Draft, weights: Weights, adds: Mapping[int, int], chosen: Sequence[Candidate], *, elsewhere: bool = False
 ) -> Opportunity | None:
     """What it saves to replace these nodes by so many new ones of each group (by position); None: too little."""
     groups = [source.group.group for source in chosen if source.group is not None]
     before = sum(group.price_micros or 0 for group in groups)
     saving = before - sum(price_of(draft.groups[position]) * count for position, count in adds.items())
-    weight = sum(weight_of(draft, source) for source in chosen)
+    weight = sum(weights.of(source) for source in chosen)
     if saving < max(weight, 1):
         return None
     if saving * 100 < before * max(group.scale_down.consolidation.min_saving_percent for group in groups):

@@ -16,7 +16,7 @@ from typing import Protocol
 
 from reconciler.decisions.draft import Draft, GroupDraft
 from reconciler.decisions.removal.candidates import Candidate
-from reconciler.decisions.removal.opportunity import Opportunity, as_consolidation
+from reconciler.decisions.removal.opportunity import Opportunity, Weights, as_consolidation
 from reconciler.decisions.removal.trial import Trials
 from reconciler.scheduling.relocation import lift
 
@@ -52,12 +52,14 @@ class Repack:
     def __init__(
         self,
         draft: Draft,
+        weights: Weights,
         sources: Sequence[Candidate],
         targets: Sequence[GroupDraft],
         free: Mapping[int, int],
         buy: Buy,
     ) -> None:
         self._draft = draft
+        self._weights = weights
         self._sources = sources
         self._targets = targets
         self._free = free
@@ -155,7 +157,7 @@ class Repack:
         if bought is not None:
             bought.take_back()
         state.undo(mark)
-        return as_consolidation(draft, adds, nodes) if placed else None
+        return as_consolidation(draft, self._weights, adds, nodes) if placed else None
 
     def _keeps_shares(self, nodes: Sequence[Candidate], adds: Mapping[int, int]) -> bool:
         """Whether no tier has less of its share than without the new nodes, which are in the draft, and without the old ones."""
@@ -212,7 +214,7 @@ class Repack:
         places = array("i", (*new, *(index for index in self._staying if index not in asked)))
         drained = list(self._trials.that_move(places, self._trials.largest_first(nodes)))
         state.undo(mark)
-        return as_consolidation(draft, adds, drained, elsewhere=True) if drained else None
+        return as_consolidation(draft, self._weights, adds, drained, elsewhere=True) if drained else None
 
 
 def _of(one: Candidate, positions: Container[int]) -> bool:

@@ -45,6 +45,13 @@ class Counting(StrEnum):
     IGNORE = "Ignore"
 
 
+class Disruption(StrEnum):
+    """Whether moved pods weigh as much as pods cost here on average, or only as much as the policy says."""
+
+    IGNORED = "Ignored"
+    BALANCED = "Balanced"
+
+
 class Growth(StrEnum):
     """In which steps a group grows: by what is needed, or at once to its maximum and otherwise not at all."""
 
@@ -99,6 +106,17 @@ class Consolidation(msgspec.Struct, Generic[Missing], frozen=True, kw_only=True)
             unit="currency per pod and hour",
             default="0",
             loosens=Loosens.DOWN,
+        ),
+    ] = NOT_WRITTEN
+    disruption: Annotated[
+        Disruption | Missing,
+        Key(
+            "With Balanced, each moved pod must save at least half of what a pod costs on average here: the price of all "
+            "priced nodes by their pods. Pods younger than an hour count once more. So do those with a priority above 0. "
+            "A larger minSavingPerMovedPod counts instead.",
+            "Balanced",
+            default="Ignored",
+            loosens=Disruption.IGNORED,
         ),
     ] = NOT_WRITTEN
 

@@ -9,7 +9,7 @@ from reconciler.decisions.remember import settle
 from reconciler.decisions.removal import repack
 from reconciler.decisions.removal.consolidation import GIVEN_UP_SECONDS, PATIENCE_SECONDS
 from reconciler.plan.plan import ActionKind, Plan
-from reconciler.policy.documents import Budget, Consolidation, NodeGroup, PolicySet, ScaleDown, Tier, Toggle
+from reconciler.policy.documents import Budget, Consolidation, Disruption, NodeGroup, PolicySet, ScaleDown, Tier, Toggle
 from tests.builders import NOW, ClusterBuilder, machine_deployment, node_group, policy
 from tests.decisions.deciding import blocker_codes, codes, group, node, of_kind, plan_of
 
@@ -134,6 +134,27 @@ def test_moved_pods_must_be_worth_it() -> None:
         asks = Consolidation(mode=Toggle.ENABLED, min_saving_per_moved_pod=each)
         plan = plan_of(_uneven().world(), _rules(ScaleDown(unneeded_time_seconds=0, consolidation=asks)))
         assert bool(_replaces(plan)) is replaced
+
+
+@pytest.mark.parametrize(
+    ("pods", "priority", "age", "replaced"),
+    [(2, 0, None, True), (8, 0, None, False), (2, 7, None, False), (2, 0, 60, False)],
+    ids=["two pods", "eight pods", "priority", "young"],
+)
+def test_balanced_weighs_moved_pods(pods: int, priority: int, age: int | None, replaced: bool) -> None:
+    """Two nodes of 0.20 for one of 0.80 save 0.40. Both nodes of 0.80 have 7 pods, so half a pod is 0.114: two weigh 0.23, and
+    twice that if they are young or have a priority. With 13 pods, half a pod is 0.062, and eight weigh 0.49."""
+    balanced = ScaleDown(
+        unneeded_time_seconds=0, consolidation=Consolidation(mode=Toggle.ENABLED, disruption=Disruption.BALANCED)
+    )
+    cluster = _cluster(big=2)
+    cluster.pods("web", pods, cpu=f"{6_000 // pods}m", on="big-1", priority=priority, age=age)
+    cluster.pods("base", 5, cpu="3", on="big-2", traits={"safe_to_evict": "false"})
+    rules = policy(_priced("small", ON), _priced("big", balanced), budgets=(Budget(nodes=9),))
+    plan = plan_of(cluster.world(), rules)
+    assert bool(_replaces(plan)) is replaced
+    if replaced:
+        assert plan.actions[0].reason.message.endswith("by moving 2 pods once (moving them must save 0.22857/h)")
 
 
 def test_minimum_holds() -> None:
