@@ -144,7 +144,8 @@ class Search:
         found: Opportunity | None = None
         for alike in classes.values():
             targets = [group for group in growing if self._alike(alike[0], group)]
-            repack = Repack(self._draft, self._weights, alike, targets, self._free, self._buy)
+            needed = frozenset(one.index for one in alike if self._removals.keeps_without_new(one))
+            repack = Repack(self._draft, self._weights, alike, targets, self._free, needed, self._buy)
             better = repack.best([single.nodes for single in singles])
             self._repacks.append(repack)
             if repack.cut_short:

@@ -46,8 +46,9 @@ class Buy(Protocol):
 
 
 class Repack:
-    """The search among `sources`, the ones that are worth replacing first. `targets` may grow. At most `free` nodes of a group
-    (by position) may leave. The draft is as it was when a question is answered."""
+    """Nodes that are `needed` leave only if new ones come. The search among `sources`, the ones that are worth replacing first.
+    `targets` may grow. At most `free` nodes of a group (by position) may leave. The draft is as it was when a question is
+    answered."""
 
     def __init__(
         self,
@@ -56,6 +57,7 @@ class Repack:
         sources: Sequence[Candidate],
         targets: Sequence[GroupDraft],
         free: Mapping[int, int],
+        needed: Container[int],
         buy: Buy,
     ) -> None:
         self._draft = draft
@@ -63,6 +65,7 @@ class Repack:
         self._sources = sources
         self._targets = targets
         self._free = free
+        self._needed = needed
         self._buy = buy
         self._left = MOST_SETS
         self._steps = draft.work.spent + MOST_STEPS
@@ -153,7 +156,8 @@ class Repack:
                 waiting.append((shape, left))
         bought = self._buy(draft, self._targets, waiting, solved=solved) if waiting else None
         adds = {} if bought is None else bought.adds
-        placed = (bought is not None or not waiting) and self._keeps_shares(nodes, adds)
+        leave_alone = not waiting and all(one.index not in self._needed for one in nodes)
+        placed = (bought is not None or leave_alone) and self._keeps_shares(nodes, adds)
         if bought is not None:
             bought.take_back()
         state.undo(mark)

@@ -237,6 +237,10 @@ class Removals:
         """Whether its group, a limit or this very plan would keep a node from leaving after its replacement has come."""
         return self._kept(SEARCH, candidate, reason) is not None
 
+    def keeps_without_new(self, candidate: Candidate) -> bool:
+        """Whether it would be kept if nothing came in its place: for the demand that its group grew for, or by a share."""
+        return self._kept(PLAN, candidate, RemovalReason.UNDERUTILIZED) is not None
+
     def take_over(self, one: Takeover, judged: dict[int, Judged]) -> None:
         """The nodes of a replacement under way: drained onto the new nodes once they are there."""
         stays = ReplacesOthers(nodes=tuple(self._draft.world.nodes[index].name for index in one.sources)).blocker()
