@@ -1,9 +1,7 @@
 """PodGroups of scheduling.k8s.io, pruned."""
 
-from typing import Annotated
-
 import msgspec
-from msgspec import Meta, Raw
+from msgspec import Raw
 
 from reconciler.cluster.wire.meta import EMPTY, Int64, ObjectMeta
 
@@ -11,7 +9,7 @@ from reconciler.cluster.wire.meta import EMPTY, Int64, ObjectMeta
 class GangPolicy(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
     """`spec.schedulingPolicy.gang`."""
 
-    min_count: Annotated[int, Meta(ge=1, lt=1 << 31)]
+    min_count: Int64
 
 
 class SchedulingPolicy(msgspec.Struct, rename="camel", forbid_unknown_fields=True):

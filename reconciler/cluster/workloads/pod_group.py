@@ -16,6 +16,7 @@ POD_GROUP = "PodGroup"
 _KNOWN = frozenset(wire.PodGroupSpec.__struct_encode_fields__)
 _ABSENT = (b"null", b"[]", b"{}")
 _MOST_NAMED, _LONGEST_NAME = 4, 63
+_BEYOND_INT32 = 1 << 31
 _fields = RawPart(dict[str, Raw], "spec")
 
 
@@ -56,4 +57,8 @@ def pod_group(item: wire.PodGroup) -> PodGroup:
     if policy.basic:
         return msgspec.structs.replace(read, not_modelled=("schedulingPolicy.basic",))
     least = 1 if policy.gang is None else policy.gang.min_count
+    if not 0 < least < _BEYOND_INT32:
+        return msgspec.structs.replace(
+            read, problem=f"spec.schedulingPolicy.gang.minCount {least} is not between 1 and 2147483647"
+        )
     return msgspec.structs.replace(read, min_count=least, priority=spec.priority or 0)

@@ -161,10 +161,10 @@ def written(path: Path, listings: list[Listing]) -> Path:
 
 def test_a_field_of_a_pod_that_is_not_known_is_named_and_hidden() -> None:
     """The pod stays one that is not modelled; what it runs as goes."""
-    spec = {"containers": [], "schedulingGroup": {"podGroupName": "secret"}, "serviceAccountName": "secret"}
+    spec = {"containers": [], "schedulingHint": {"name": "secret"}, "serviceAccountName": "secret"}
     assert one("Pod", named("a", spec=spec))["spec"] == {
         "containers": [],
-        "schedulingGroup": "redacted",
+        "schedulingHint": "redacted",
     }
 
 

@@ -113,7 +113,12 @@ def captured(api: Api) -> World:
         located(item, api) for item in (*WORKLOAD, *DEVICES, *platform_collections((cluster_api(objects.GROUP),)), templates)
     ]
     files = {f"{item.kind}.json": api.get(item.path) for item in collections}
-    manifest = {"formatVersion": "1.0", "capturedAt": "2027-01-15T08:00:00Z", "cluster": "live", "kinds": ["CapacityQuota"]}
+    manifest = {
+        "formatVersion": "1.0",
+        "capturedAt": "2027-01-15T08:00:00Z",
+        "cluster": "live",
+        "kinds": ["CapacityQuota", "PodGroup"],
+    }
     manifest["kubernetesVersion"] = server_version(api)
     return read_snapshot({"snapshot.json": json.dumps(manifest).encode(), **files}, objects.GROUP)
 
@@ -192,7 +197,7 @@ def test_a_group_that_is_not_there(api: KubernetesApi) -> None:
     try:
         assert world.wait(180), world.doubts()
         absent = {state.collection for state in world.freshness() if state.phase is Phase.ABSENT}
-        assert absent == {"CapacityQuota", "MachineDeployment", "MachineSet", "MachinePool", "Machine", "Cluster"}
+        assert absent == {"CapacityQuota", "PodGroup", "MachineDeployment", "MachineSet", "MachinePool", "Machine", "Cluster"}
         assert "MachineDeployment" in world.observe().not_captured
     finally:
         assert world.stop()
