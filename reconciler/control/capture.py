@@ -8,7 +8,9 @@ from msgspec import Raw
 from reconciler.cluster.platform_reading import envelopes, is_target, of_any_group, readings
 from reconciler.cluster.snapshots.document import Document
 from reconciler.cluster.snapshots.intake import Intake
-from reconciler.cluster.snapshots.redaction import NEVER_SHARED, Listing, Object, Pseudonyms, name_of, redacted
+from reconciler.cluster.snapshots.listing import Listing, Object, name_of
+from reconciler.cluster.snapshots.pseudonyms import Pseudonyms
+from reconciler.cluster.snapshots.redaction import NEVER_SHARED, redacted
 from reconciler.cluster.snapshots.snapshot import read_snapshot
 from reconciler.cluster.wire.meta import api_group
 from reconciler.cluster.workloads.capacity_buffer import BUFFER

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from reconciler.cluster.nodes.node import Taint
-from reconciler.cluster.snapshots.redaction import Pseudonyms
+from reconciler.cluster.snapshots.pseudonyms import Pseudonyms
 from reconciler.cluster.target import Caution, Machine, OtherWriter
 from reconciler.decisions.ownership.owner import Terms, judge
 from reconciler.plan.plan import OwnerState

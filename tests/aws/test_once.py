@@ -10,7 +10,8 @@ import yaml
 from reconciler.cluster.platform_reading import envelopes
 from reconciler.cluster.snapshots.document import documents
 from reconciler.cluster.snapshots.intake import Intake
-from reconciler.cluster.snapshots.redaction import Listing, Pseudonyms
+from reconciler.cluster.snapshots.listing import Listing
+from reconciler.cluster.snapshots.pseudonyms import Pseudonyms
 from reconciler.cluster.snapshots.snapshot import read_snapshot
 from reconciler.cluster.values.instant import unix_seconds
 from reconciler.cluster.world import World

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from reconciler.cluster.snapshots.redaction import Pseudonyms
+from reconciler.cluster.snapshots.pseudonyms import Pseudonyms
 from reconciler.cluster.snapshots.snapshot import read_snapshot
 from reconciler.cluster.target import Ending, TargetFacts
 from reconciler.decisions.decide import decide

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from reconciler.cluster.snapshots.redaction import Pseudonyms
+from reconciler.cluster.snapshots.pseudonyms import Pseudonyms
 from reconciler.platforms.aws.facts import wire_launch
 from reconciler.platforms.aws.facts.shown import shown
 from reconciler.platforms.aws.facts.user_data import max_pods

@@ -5,7 +5,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from reconciler.cluster.snapshots.redaction import Listing, Pseudonyms
+from reconciler.cluster.snapshots.listing import Listing
+from reconciler.cluster.snapshots.pseudonyms import Pseudonyms
 from reconciler.cluster.snapshots.snapshot import read_snapshot
 from reconciler.cluster.world import World
 from reconciler.control.capture import Capture

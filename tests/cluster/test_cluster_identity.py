@@ -4,7 +4,9 @@ import json
 
 import pytest
 
-from reconciler.cluster.snapshots.redaction import Listing, Pseudonyms, redacted
+from reconciler.cluster.snapshots.listing import Listing
+from reconciler.cluster.snapshots.pseudonyms import Pseudonyms
+from reconciler.cluster.snapshots.redaction import redacted
 from reconciler.cluster.snapshots.snapshot import read_snapshot
 from reconciler.cluster.world import World, identity_of
 from reconciler.values.cluster_identity import ClusterIdentity

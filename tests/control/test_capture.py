@@ -7,7 +7,7 @@ import msgspec
 import pytest
 import yaml
 
-from reconciler.cluster.snapshots.redaction import Pseudonyms
+from reconciler.cluster.snapshots.pseudonyms import Pseudonyms
 from reconciler.control.capture import NO_CLOUDS, Capture, Clouds, Clusters, Unread, capture, capture_targets
 from reconciler.kube.connection.api import ApiError
 from reconciler.kube.watching.collection import WORKLOAD, cluster_api

@@ -8,8 +8,9 @@ import pytest
 from reconciler.cluster.platform_reading import envelopes
 from reconciler.cluster.snapshots.assembly import assemble
 from reconciler.cluster.snapshots.intake import Intake
+from reconciler.cluster.snapshots.listing import Listing
 from reconciler.cluster.snapshots.manifest import Manifest
-from reconciler.cluster.snapshots.redaction import Listing, Pseudonyms
+from reconciler.cluster.snapshots.pseudonyms import Pseudonyms
 from reconciler.cluster.world import World
 from reconciler.control.capture import Capture
 from reconciler.decisions.decide import decide

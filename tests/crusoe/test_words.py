@@ -2,7 +2,7 @@
 
 import pytest
 
-from reconciler.cluster.snapshots.redaction import Pseudonyms
+from reconciler.cluster.snapshots.pseudonyms import Pseudonyms
 from reconciler.cluster.snapshots.snapshot import read_snapshot
 from reconciler.cluster.target import Caution, LaunchFailure, SharedRoom
 from reconciler.cluster.world import World

@@ -15,7 +15,7 @@ from reconciler.decisions.decide import decide
 from reconciler.decisions.draft import Draft
 from reconciler.decisions.groups import witnesses
 from reconciler.decisions.growth import options, stages
-from reconciler.decisions.growth.cost import rearrange
+from reconciler.decisions.growth.cost import posed_problem, tier_growth
 from reconciler.decisions.memory import Memory
 from reconciler.decisions.removal import candidates, load
 from reconciler.policy.documents import Budget, Expander, PodRules, PolicySet, RequestReading, RequestsFrom
@@ -216,7 +216,7 @@ def test_a_mix_is_looked_for_only_where_nodes_could_be_fewer_or_smaller(pods: in
         plan, _ = decide(world, rules, Memory(), NOW)
         assert plan.cost.desired_per_hour == ("10.00" if pods == 1_000 else "9.50")
 
-    assert calls_of(run)[_code(rearrange.pose)] == posed
+    assert calls_of(run)[_code(posed_problem.pose)] == posed
 
 
 @pytest.mark.parametrize("groups", [1, 3])
@@ -235,7 +235,7 @@ def test_a_pod_on_each_host_leaves_no_mix_to_look_for(groups: int) -> None:
         assert [group.desired for group in plan.groups] == [100] + [0] * (groups - 1), plan.summary
 
     calls = calls_of(run)
-    assert calls[_code(rearrange.Growth.nodes)] == 0
+    assert calls[_code(tier_growth.Growth.nodes)] == 0
     assert calls[_code(DomainMap._domain_of)] <= groups
 
 

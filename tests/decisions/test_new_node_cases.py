@@ -10,7 +10,9 @@ from typing import Any
 
 import pytest
 
-from reconciler.cluster.snapshots.redaction import Listing, Pseudonyms, redacted
+from reconciler.cluster.snapshots.listing import Listing
+from reconciler.cluster.snapshots.pseudonyms import Pseudonyms
+from reconciler.cluster.snapshots.redaction import redacted
 from reconciler.cluster.snapshots.snapshot import read_snapshot
 from reconciler.decisions.decide import decide
 from reconciler.decisions.memory import Memory

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from reconciler.cluster.snapshots.redaction import is_instant
+from reconciler.cluster.snapshots.pseudonyms import is_instant
 from reconciler.cluster.targets.hold_mark import HOLD_END, HoldMark, read_hold
 from reconciler.cluster.values.instant import unix_seconds
 from reconciler.cluster.values.unreadable import UnreadableError

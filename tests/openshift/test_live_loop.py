@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from reconciler.cluster.snapshots.redaction import Pseudonyms
+from reconciler.cluster.snapshots.pseudonyms import Pseudonyms
 from reconciler.control.capture import Clusters, capture
 from reconciler.control.turn.turn_report import LoopReport
 from reconciler.kube.connection.api import Api, ContentType

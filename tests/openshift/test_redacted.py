@@ -1,6 +1,8 @@
 """A snapshot that leaves the house says the same of who sizes a MachineSet, and of its nodes."""
 
-from reconciler.cluster.snapshots.redaction import Listing, Object, Pseudonyms, redacted
+from reconciler.cluster.snapshots.listing import Listing, Object
+from reconciler.cluster.snapshots.pseudonyms import Pseudonyms
+from reconciler.cluster.snapshots.redaction import redacted
 from reconciler.cluster.snapshots.snapshot import read_snapshot
 from reconciler.cluster.world import World
 from tests.openshift.objects import GROUP, machine, machine_set

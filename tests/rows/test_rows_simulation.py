@@ -10,8 +10,8 @@ from pathlib import Path
 from reconciler.cluster.nodes.node import ZONE_LABEL
 from reconciler.policy.documents import PolicySet, Template
 from reconciler.policy.tree import read_tree
+from reconciler.simulation.replays.curve import read_curve
 from reconciler.simulation.replays.replay import replay
-from reconciler.simulation.replays.trace import read_curve
 from tests.builders import NOW, ClusterBuilder
 from tests.policies import node_group, policy
 

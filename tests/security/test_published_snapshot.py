@@ -4,7 +4,9 @@ from typing import Any
 
 import pytest
 
-from reconciler.cluster.snapshots.redaction import Listing, Pseudonyms, is_instant, redacted
+from reconciler.cluster.snapshots.listing import Listing
+from reconciler.cluster.snapshots.pseudonyms import Pseudonyms, is_instant
+from reconciler.cluster.snapshots.redaction import redacted
 from reconciler.control.capture import Capture
 from reconciler.values.quantity import is_quantity
 from tests.security.planted import MARK, Planter

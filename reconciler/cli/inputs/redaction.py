@@ -11,7 +11,7 @@ from reconciler.cli.inputs.named_path import NAMED_PATH
 from reconciler.cli.outputs.failure import InputError
 
 if TYPE_CHECKING:
-    from reconciler.cluster.snapshots.redaction import Pseudonyms
+    from reconciler.cluster.snapshots.pseudonyms import Pseudonyms
 
 LEAST_SALT_BYTES = 16
 _Command = TypeVar("_Command", bound=Callable[..., object])
@@ -62,7 +62,7 @@ def redaction_choice(given: Mapping[str, Any]) -> tuple[RedactionChoice, dict[st
 def pseudonyms(choice: RedactionChoice) -> "Pseudonyms":
     """Raises `InputError` for a file that holds no secret, and for a policy that cannot be read."""
     from reconciler.cli.inputs.policy_files import read_policy_tree
-    from reconciler.cluster.snapshots.redaction import Pseudonyms, words_in
+    from reconciler.cluster.snapshots.pseudonyms import Pseudonyms, words_in
 
     words: set[str] = set()
     if choice.readable_policy is not None:

@@ -10,18 +10,12 @@ from reconciler.cli.outputs.failure import InputError
 from reconciler.cluster.world import World
 from reconciler.decisions.groups.effective_groups import effective_groups
 from reconciler.policy.documents import PolicySet
+from reconciler.simulation.replays.backtest import Backtest, BacktestError, backtest
+from reconciler.simulation.replays.curve import TraceError, read_curve
+from reconciler.simulation.replays.policy_world import policy_world, without_pods
 from reconciler.simulation.replays.recording import SUFFIX, RecordingError, read_recording
 from reconciler.simulation.replays.replay import LEAD_SECONDS
-from reconciler.simulation.replays.trace import (
-    Backtest,
-    BacktestError,
-    Trace,
-    TraceError,
-    backtest,
-    policy_world,
-    read_curve,
-    without_pods,
-)
+from reconciler.simulation.replays.trace import Trace
 from reconciler.values.duration import DurationError, parse_duration
 from reconciler.values.two_sentences import two_sentences
 

@@ -197,7 +197,7 @@ def check_secret(path: Path) -> None:
 
 
 def _files(process: "LiveProcess", salt: bytes) -> "Mapping[str, bytes]":
-    from reconciler.cluster.snapshots.redaction import Pseudonyms, words_in
+    from reconciler.cluster.snapshots.pseudonyms import Pseudonyms, words_in
     from reconciler.control.capture import Clouds, Clusters, capture
 
     settings = process.settings

@@ -18,7 +18,8 @@ from reconciler.decisions.memory import Memory, Outcome
 from reconciler.decisions.ownership.second_writer import without_last_writes
 from reconciler.decisions.reasons.pods import Arriving
 from reconciler.decisions.reasons.sizes import PendingPods
-from reconciler.decisions.removal.under_way import called_off, intending, recovered
+from reconciler.decisions.removal.called_off import called_off
+from reconciler.decisions.removal.under_way import intending, recovered
 from reconciler.plan.one_write import DEFERRED, OneWrite
 from reconciler.plan.plan import Action, ActionKind, Bound, Plan
 from reconciler.policy.documents import Mode, PolicySet

@@ -13,7 +13,7 @@ from reconciler.decisions.demand.queue import Queue, Served
 from reconciler.decisions.demand.rejections import rejections
 from reconciler.decisions.draft import Draft
 from reconciler.decisions.growth.buffers import busy_nodes, fill_busy
-from reconciler.decisions.growth.cost.rearrange import Growth
+from reconciler.decisions.growth.cost.tier_growth import Growth
 from reconciler.decisions.growth.placeholders import Placeholders
 from reconciler.decisions.growth.scale_up import explain_rest, fill_existing, grow_for
 from reconciler.decisions.provisioning import Allowance, Asked, ended, valid_until_seconds

@@ -11,7 +11,9 @@ from reconciler.decisions.demand.queue import Queue, Served
 from reconciler.decisions.demand.refutations import Refutations
 from reconciler.decisions.demand.rejections import rejections
 from reconciler.decisions.draft import Draft, GroupDraft
-from reconciler.decisions.growth.cost.rearrange import GrownNode, Growth, Rearranged, Solver, may_gain, rearrange
+from reconciler.decisions.growth.cost.posed_problem import Solver
+from reconciler.decisions.growth.cost.rearrange import Rearranged, may_gain, rearrange
+from reconciler.decisions.growth.cost.tier_growth import GrownNode, Growth
 from reconciler.decisions.growth.expanders import Choice, choose, expanders_in_force
 from reconciler.decisions.growth.filling import Filling
 from reconciler.decisions.growth.open_domains import open_domains, shut_domains, spread_keys

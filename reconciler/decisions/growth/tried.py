@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from reconciler.decisions.demand.queue import Demand, Queue
 from reconciler.decisions.draft import Draft, GroupDraft
 from reconciler.decisions.growth.cost.master import solver
-from reconciler.decisions.growth.cost.rearrange import Growth
+from reconciler.decisions.growth.cost.tier_growth import Growth
 from reconciler.decisions.growth.scale_up import grow_cheapest
 
 

@@ -185,9 +185,6 @@ class NodesReturn(Because, frozen=True, kw_only=True):
         return f"{taken}: tier {self.tier} has had capacity since {self.since}{money}"
 
 
-# What a search for replacements did not examine.
-
-
 class ReplacementsNotExamined(Because, frozen=True, kw_only=True):
     """Nodes of a group were not compared with every group that could replace them. `bound` is what ended the search."""
 

@@ -19,7 +19,9 @@ from reconciler.cluster.pods.pod import Owner
 from reconciler.cluster.world import World
 from reconciler.decisions.memory import LeadTimes
 from reconciler.decisions.situation.lead_times import learned
-from reconciler.simulation.replays.trace import MOST_PODS, DemandSource, DemandStep, Trace, wanted_pods
+from reconciler.simulation.replays.backtest import wanted_pods
+from reconciler.simulation.replays.curve import MOST_PODS
+from reconciler.simulation.replays.trace import DemandSource, DemandStep, Trace
 from reconciler.values.decoding import decode
 from reconciler.values.instant import instant_text
 

@@ -23,8 +23,9 @@ from reconciler.simulation.embedded.writes import SimulatedWrites
 from reconciler.simulation.execution import execute
 from reconciler.simulation.replays.demand_play import Demand
 from reconciler.simulation.replays.policy_clock import PolicyClock
+from reconciler.simulation.replays.policy_world import policy_world
 from reconciler.simulation.replays.replay_figures import Ledger, share_permille
-from reconciler.simulation.replays.trace import Trace, policy_world
+from reconciler.simulation.replays.trace import Trace
 from reconciler.simulation.replays.zone_spread import ZoneSpread
 from reconciler.simulation.timers import next_timer_seconds
 from reconciler.values.instant import instant_text

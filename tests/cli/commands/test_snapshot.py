@@ -13,7 +13,8 @@ from reconciler.cli.main import cli
 from reconciler.cli.outputs.saved_snapshot import checked_directory, write_snapshot
 from reconciler.cluster.snapshots import redaction
 from reconciler.cluster.snapshots.document import documents
-from reconciler.cluster.snapshots.redaction import Listing, Pseudonyms, words_in
+from reconciler.cluster.snapshots.listing import Listing
+from reconciler.cluster.snapshots.pseudonyms import Pseudonyms, words_in
 
 ROOT = Path(__file__).resolve().parents[3]
 QUICKSTART = ROOT / "examples" / "quickstart"

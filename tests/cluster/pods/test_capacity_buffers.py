@@ -5,7 +5,8 @@ import json
 import pytest
 
 from reconciler.cluster.pods.pod import PodShape, Toleration
-from reconciler.cluster.snapshots.redaction import Listing, Pseudonyms
+from reconciler.cluster.snapshots.listing import Listing
+from reconciler.cluster.snapshots.pseudonyms import Pseudonyms
 from reconciler.cluster.snapshots.snapshot import read_snapshot
 from reconciler.cluster.values.resources import Resources
 from reconciler.cluster.world import BufferPods, BufferProblem, World

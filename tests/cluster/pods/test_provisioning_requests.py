@@ -6,7 +6,9 @@ from typing import Any
 import pytest
 
 from reconciler.cluster.pods.pod import PodTraits
-from reconciler.cluster.snapshots.redaction import Listing, Pseudonyms, redacted
+from reconciler.cluster.snapshots.listing import Listing
+from reconciler.cluster.snapshots.pseudonyms import Pseudonyms
+from reconciler.cluster.snapshots.redaction import redacted
 from reconciler.cluster.snapshots.snapshot import read_snapshot
 from reconciler.cluster.values.resources import Resources
 from reconciler.cluster.world import BufferProblem, RequestPods, World

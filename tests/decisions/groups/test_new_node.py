@@ -6,7 +6,7 @@ from functools import partial
 import pytest
 
 from reconciler.cluster.nodes.node import NodeShape, Taint
-from reconciler.cluster.snapshots.redaction import Pseudonyms
+from reconciler.cluster.snapshots.pseudonyms import Pseudonyms
 from reconciler.cluster.target import OwnerEvidence, TargetOption, TargetTemplate
 from reconciler.cluster.values.resources import Resources
 from reconciler.decisions.groups.effective_groups import effective_groups

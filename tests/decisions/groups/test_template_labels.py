@@ -4,7 +4,7 @@ import pytest
 
 from reconciler.cluster.nodes.attachment import CsiDriver
 from reconciler.cluster.nodes.node import ZONE_LABEL
-from reconciler.cluster.snapshots.redaction import Pseudonyms
+from reconciler.cluster.snapshots.pseudonyms import Pseudonyms
 from reconciler.cluster.target import TargetTemplate
 from reconciler.cluster.volume import CsiDriverLimit, CsiNode, StorageClass
 from reconciler.cluster.world import Storage

@@ -6,7 +6,7 @@ from reconciler.cluster.pods.pod import AffinityTerm, SpreadConstraint
 from reconciler.decisions.demand.pending import pending_demand
 from reconciler.decisions.demand.queue import Queue
 from reconciler.decisions.growth import scale_up
-from reconciler.decisions.growth.cost.rearrange import Growth
+from reconciler.decisions.growth.cost.tier_growth import Growth
 from reconciler.decisions.growth.filling import Filling
 from reconciler.decisions.memory import Memory
 from reconciler.decisions.situation.waiting_pods import waiting_pods

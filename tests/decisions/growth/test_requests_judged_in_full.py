@@ -14,7 +14,7 @@ from reconciler.decisions.demand.gangs import WITH_PLACE
 from reconciler.decisions.demand.queue import Served
 from reconciler.decisions.draft import Draft
 from reconciler.decisions.growth import provisioning, scale_up
-from reconciler.decisions.growth.cost import rearrange
+from reconciler.decisions.growth.cost import posed_problem, rearrange
 from reconciler.decisions.growth.cost.mixes import Answer
 from reconciler.decisions.growth.filling import Filling
 from reconciler.decisions.growth.placeholders import Placeholders
@@ -87,7 +87,7 @@ def judge_in_full(patch: pytest.MonkeyPatch) -> None:
     """From here on nothing that was found for one request or one choice serves for another."""
     search = rearrange._answer
 
-    def anew(draft: Draft, posed: rearrange.Posed) -> Answer | None:
+    def anew(draft: Draft, posed: posed_problem.Posed) -> Answer | None:
         draft.solved.clear()
         return search(draft, posed)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from reconciler.cluster.snapshots.redaction import WORDS
+from reconciler.cluster.snapshots.pseudonyms import WORDS
 from reconciler.cluster.target import FieldOwner, OwnerEvidence, TargetFacts
 from reconciler.cluster.targets.owner_evidence import tracking
 from reconciler.cluster.wire.meta import OwnerReference

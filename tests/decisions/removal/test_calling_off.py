@@ -7,7 +7,7 @@ from reconciler.cluster.pods.pod import PodPhase
 from reconciler.cluster.pods.pod_table import PodTable
 from reconciler.cluster.world import World
 from reconciler.decisions.memory import Memory
-from reconciler.decisions.removal.under_way import called_off
+from reconciler.decisions.removal.called_off import called_off
 from reconciler.policy.documents import Hold, Limit, Mode, NodeGroup, PolicySet, ScaleDown, Toggle
 from reconciler.policy.values.label_selector import Selector
 from tests.builders import NOW, ClusterBuilder, machine_deployment, node_group, policy

@@ -9,7 +9,7 @@ import pytest
 
 from reconciler.cluster.world import World
 from reconciler.decisions.memory import Memory
-from reconciler.decisions.removal.under_way import called_off
+from reconciler.decisions.removal.called_off import called_off
 from reconciler.plan.plan import NodeState, Plan, PodOutcome
 from reconciler.policy.documents import ScaleDown
 from reconciler.policy.pace import Pace

@@ -99,7 +99,7 @@ EQUIVALENT: dict[str, dict[str, str]] = {
             "sum(map(float.__mul__, weights, map(float, item.need))) - 1e-09"
         ): ("a pod that needs nothing is in every filling, whichever place in the order it has"),
     },
-    "reconciler/decisions/growth/cost/rearrange.py": {
+    "reconciler/decisions/growth/cost/tier_growth.py": {
         "len(group.new_nodes) > count -> len(group.new_nodes) >= count": (
             "a group that did not grow has its size, and none are counted"
         ),
@@ -112,6 +112,8 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         "template is not None and len(group.new_nodes) > count -> template is not None or len(group.new_nodes) > count": (
             "a group that did not grow has its size, and none are counted"
         ),
+    },
+    "reconciler/decisions/growth/cost/posed_problem.py": {
         "template is None or price is None -> template is None": "groups without a price ended it above",
         "template is None or price is None -> price is None": "groups without template were left out above",
         "template is None or price is None -> template is None and price is None": (
@@ -209,7 +211,7 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         (
             "left and template is not None and (draft.room(group, template)[0] > 0) -> template is not None and "
             "draft.room(group, template)[0] > 0"
-        ): "no placeholder is left to place, which ends the loop as well",
+        ): ("no placeholder is left to place, which ends the loop as well"),
         "left and template is not None and (draft.room(group, template)[0] > 0) -> left and draft.room(group, template)[0] > 0": (
             "a group without template may not grow, and was passed over"
         ),
@@ -217,7 +219,7 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         (
             "missing <= 0 or (zone is not None and template.label(ZONE_LABEL) != zone) -> zone is not None and "
             "template.label(ZONE_LABEL) != zone"
-        ): "growing by none or fewer changes nothing and tells nothing",
+        ): ("growing by none or fewer changes nothing and tells nothing"),
     },
     "reconciler/decisions/growth/requests.py": {
         "group.group.facts is not None and group.group.facts.rolling_out -> group.group.facts.rolling_out": (
@@ -250,7 +252,7 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         (
             "bought or {node: group for group in draft.groups for node in group.new_nodes} -> "
             "{node: group for group in draft.groups for node in group.new_nodes}"
-        ): "the same is worked out again",
+        ): ("the same is worked out again"),
         "sibling is not chosen and template is not None -> template is not None": (
             "the chosen group takes the node whether it is asked again or not"
         ),
@@ -288,7 +290,7 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         "budget.percent or 0 -> budget.percent": ("a budget has a count or a percentage, or it is refused as it is read"),
         "budget.duration_seconds or 0 -> budget.duration_seconds": ("a schedule without a duration is refused as it is read"),
     },
-    "reconciler/decisions/removal/under_way.py": {
+    "reconciler/decisions/removal/called_off.py": {
         "0 -> 1 in: view = View.of(world, policy, memory, now_seconds, Work(0))": "no step is asked for",
     },
     "reconciler/decisions/removal/candidates.py": {
@@ -300,11 +302,15 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         "not targets or not self._sources -> not targets": ("without nodes to replace the loop below ends before it begins"),
         "targets and self._sources -> self._sources": "without groups to grow the best of none ends the loop",
         "targets and self._sources -> targets": "without nodes to replace nothing is saved, which ends the loop",
-        "targets and self._sources -> targets or self._sources": "without either of them nothing is saved, which ends the loop",
-        "source.group is None or source.group.group.mode is not target.group.mode -> "
-        "source.group.group.mode is not target.group.mode": "all of these nodes are of groups",
-        "group is None or free[group.position] <= 0 or draft.tier_shares.keeps(group.group) is not None -> "
-        "free[group.position] <= 0 or draft.tier_shares.keeps(group.group) is not None": "all of these nodes are of groups",
+        "targets and self._sources -> targets or self._sources": ("without either of them nothing is saved, which ends the loop"),
+        (
+            "source.group is None or source.group.group.mode is not target.group.mode -> "
+            "source.group.group.mode is not target.group.mode"
+        ): "all of these nodes are of groups",
+        (
+            "group is None or free[group.position] <= 0 or draft.tier_shares.keeps(group.group) is not None -> "
+            "free[group.position] <= 0 or draft.tier_shares.keeps(group.group) is not None"
+        ): ("all of these nodes are of groups"),
         "template is None or group.cancelled is not None -> group.cancelled is not None": (
             "a group without template may not grow, which is asked below"
         ),

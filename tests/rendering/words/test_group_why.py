@@ -15,7 +15,7 @@ from reconciler.policy.documents import Budget, GroupFields, Hold, Limit, Policy
 from reconciler.rendering.printers.html.plan import plan_html
 from reconciler.rendering.printers.markdown.plan import plan_markdown
 from reconciler.rendering.printers.text.plan import plan_text
-from reconciler.rendering.words.group_notes import further_reasons
+from reconciler.rendering.words.group_whys import further_reasons
 from tests.builders import NOW, ClusterBuilder, node_group, policy
 
 NO_PICTURES = Pictures(now=Picture(nodes=(), waiting=0))

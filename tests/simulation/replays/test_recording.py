@@ -15,9 +15,11 @@ from reconciler.plan.plan import Plan
 from reconciler.policy.documents import PolicySet, ScaleDown, Template
 from reconciler.simulation.embedded.cluster import SimulatedCluster
 from reconciler.simulation.replays import replay as replays
+from reconciler.simulation.replays.curve import read_curve
+from reconciler.simulation.replays.policy_world import policy_world
 from reconciler.simulation.replays.recording import Recorder, RecordingError, read_recording
 from reconciler.simulation.replays.replay import LEAD_SECONDS, ReplayRun
-from reconciler.simulation.replays.trace import Trace, policy_world, read_curve
+from reconciler.simulation.replays.trace import Trace
 from tests.builders import ClusterBuilder
 from tests.policies import node_group, policy
 

@@ -7,8 +7,9 @@ from reconciler.plan.replay import Replay, ReplayFigures
 from reconciler.policy.documents import Headroom, Hold, PolicySet, ScaleDown, Size, Template, Window
 from reconciler.rendering.documents.blocks import plain_sentence
 from reconciler.rendering.documents.replay import figure_lines, note_words
+from reconciler.simulation.replays.curve import read_curve
 from reconciler.simulation.replays.replay import replay
-from reconciler.simulation.replays.trace import Trace, read_curve
+from reconciler.simulation.replays.trace import Trace
 from tests.builders import ClusterBuilder
 from tests.policies import node_group, policy
 

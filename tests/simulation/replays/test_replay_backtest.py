@@ -4,8 +4,8 @@ import msgspec
 import pytest
 
 from reconciler.cluster.world import World
+from reconciler.simulation.replays.backtest import BacktestError, backtest
 from reconciler.simulation.replays.replay import replay
-from reconciler.simulation.replays.trace import BacktestError, backtest
 from tests.builders import NOW, ClusterBuilder
 from tests.policies import node_group, policy
 

@@ -2,7 +2,8 @@
 
 import pytest
 
-from reconciler.simulation.replays.trace import DemandStep, TraceError, read_curve
+from reconciler.simulation.replays.curve import TraceError, read_curve
+from reconciler.simulation.replays.trace import DemandStep
 
 MIDNIGHT = 1_730_419_200  # 2024-11-01T00:00:00Z, by `date -ud 2024-11-01 +%s`
 

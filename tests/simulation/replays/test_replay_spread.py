@@ -4,8 +4,8 @@ import msgspec
 
 from reconciler.cluster.world import World
 from reconciler.policy.documents import PolicySet, Template
+from reconciler.simulation.replays.curve import read_curve
 from reconciler.simulation.replays.replay import replay
-from reconciler.simulation.replays.trace import read_curve
 from tests.builders import NOW, ClusterBuilder
 from tests.policies import node_group, policy
 

@@ -14,11 +14,12 @@ from reconciler.plan.waves import waves_in_order
 from reconciler.rendering.documents import blocks as tree
 from reconciler.rendering.documents.blocks import Foreign, Sentence, names_listed, plain_sentence
 from reconciler.rendering.documents.preview.change_figures import ChangeFigure, change_figures, limit_rows
+from reconciler.rendering.documents.preview.consequence_lines import consequence_alarms
 from reconciler.rendering.documents.preview.consequences.all import consequences
 from reconciler.rendering.documents.preview.consequences.consequence import Grade
 from reconciler.rendering.documents.preview.document import side_words, test_blocks
 from reconciler.rendering.documents.preview.group_differences import group_differences
-from reconciler.rendering.documents.preview.headline import consequence_alarms, headline
+from reconciler.rendering.documents.preview.headline import headline
 from reconciler.rendering.documents.preview.policy_differences import policy_differences
 from reconciler.rendering.documents.preview.values import FORMAT_VERSION, ConsequenceEntry, consequence_entry
 from reconciler.rendering.documents.problems import ProblemEntry, problem_entry

@@ -3,7 +3,8 @@
 from reconciler.plan.plan import GroupLine, Plan
 from reconciler.rendering.documents.blocks import Column, Foreign, Item, Items, Section, Table
 from reconciler.rendering.words.fold import Fold
-from reconciler.rendering.words.group_notes import alike_held, folded_notes, group_notes, group_whys, single_held, why_words
+from reconciler.rendering.words.group_notes import alike_held, folded_notes, group_notes, single_held
+from reconciler.rendering.words.group_whys import group_whys, why_words
 from reconciler.rendering.words.plain import listed
 from reconciler.rendering.words.wording import LEGEND, NO_GROUPS, SAME, count, group_mark, groups_with_other_actions
 

@@ -19,18 +19,17 @@ from reconciler.rendering.documents.blocks import (
     gravest_first,
     names_listed,
 )
+from reconciler.rendering.documents.preview.action_differences import action_differences, changes_size, told_as_actions
 from reconciler.rendering.documents.preview.change_figures import joined_nodes, limit_rows, shown_figures
+from reconciler.rendering.documents.preview.consequence_lines import consequence_alarms
 from reconciler.rendering.documents.preview.group_differences import (
-    action_differences,
-    changes_size,
     group_differences,
     only_reasons,
     renamed_joined,
-    told_as_actions,
     told_as_warning,
     why_differences,
 )
-from reconciler.rendering.documents.preview.headline import consequence_alarms, headline
+from reconciler.rendering.documents.preview.headline import headline
 from reconciler.rendering.documents.preview.node_differences import node_differences
 from reconciler.rendering.documents.preview.pod_differences import pod_differences
 from reconciler.rendering.documents.preview.policy_differences import gravest_changes, policy_differences, told_of_groups

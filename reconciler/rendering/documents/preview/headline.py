@@ -3,8 +3,6 @@
 from collections.abc import Callable, Iterator, Sequence
 from itertools import product
 
-import msgspec
-
 from reconciler.plan.comparison import Pair
 from reconciler.plan.plan import GroupLine
 from reconciler.plan.preview import Preview
@@ -12,9 +10,7 @@ from reconciler.plan.reason import Scalar
 from reconciler.policy.changes.loosening import REMOVED
 from reconciler.rendering.documents.blocks import (
     PROSE_WIDTH,
-    Alarm,
     Foreign,
-    Meaning,
     Sentence,
     capitalized,
     plain_sentence,
@@ -152,7 +148,7 @@ def _shorts(effects: Sequence[Consequence]) -> Iterator[list[Sentence]]:
         if codes.index(one.code) < number:
             continue
         same = [other for other in effects if other.code is one.code]
-        named = one.named if len(same) == 1 else _removed(same, briefly=True) or _and_more(same)
+        named = one.named if len(same) == 1 else removal_words(same, briefly=True) or _and_more(same)
         short = one.short
         if one.code in (Code.LOOSENS, Code.MAY_LOOSEN):
             verb = "may become" if one.code is Code.MAY_LOOSEN else "becomes" if len(same) == 1 else "become"
@@ -243,72 +239,7 @@ def _integer(value: Scalar) -> int:
     return value if isinstance(value, int) else 0
 
 
-# The consequences of a preview line by line.
-
-_TOLD = (Code.NODES_IN_STEADY_STATE, Code.COST, Code.PODS_PLACED, Code.TESTS_LOST, Code.GROUPS_HELD)
-"""What the table of figures, the lines about policy tests and those of groups say."""
-_MOST_LINES = 5
-
-
-_MEANINGS = {Grade.CAUTION: Meaning.DANGER, Grade.WARNING: Meaning.HELD, Grade.NOTE: Meaning.NEUTRAL}
-
-
-def consequence_alarms(preview: Preview, *, everything: bool = False, causes: bool = True) -> Iterator[Alarm]:
-    """What stands above the table of figures: the lines of each grade, the gravest first. Equal ones are folded, and what is cut
-    is counted with the gravest of it; neither with `everything`. `causes`: cautions name the values that may cause them."""
-    effects = [one for one in consequences(preview) if one.code not in _TOLD]
-    told = plain_sentence(headline(preview)).lower()
-    for grade in Grade:
-        mine = [one for one in effects if one.grade is grade]
-        mine = list(_with_causes(mine)) if causes else mine
-        lines = [one.sentence for one in mine] if everything else _folded(mine)
-        if lines := [line for line in lines if everything or plain_sentence(line).removesuffix(".").lower() not in told]:
-            yield Alarm(_MEANINGS[grade], tuple(lines), grade.capitalize())
-
-
-def _with_causes(effects: Sequence[Consequence]) -> Iterator[Consequence]:
-    """Each with the changed values that may cause it, unless an earlier line names the same ones."""
-    known: set[Sentence] = {()}
-    for one in effects:
-        yield one if one.causes in known else msgspec.structs.replace(one, sentence=(*one.sentence, *one.causes))
-        known.add(one.causes)
-
-
-def _folded(effects: Sequence[Consequence]) -> list[Sentence]:
-    """First those of equal values together, then, where they are still many, those of one field."""
-    for whole in (True, False):
-        lots: dict[tuple[Scalar, ...], list[Consequence]] = {}
-        for number, one in enumerate(effects):
-            lots.setdefault(_alike(one, number, whole=whole), []).append(one)
-        if len(lots) <= _MOST_LINES + 1:
-            break
-    lines = [_lot(lot) for lot in lots.values()]
-    if len(lines) <= _MOST_LINES + 1:
-        return lines
-    shown, rest = lines[:_MOST_LINES], lines[_MOST_LINES:]
-    cut = sum(len(lot) for lot in list(lots.values())[_MOST_LINES:])
-    return [*shown, (f"And {cut} more of this grade, the gravest: ", *rest[0])]
-
-
-def _alike(one: Consequence, number: int, *, whole: bool) -> tuple[Scalar, ...]:
-    if one.code not in (Code.LOOSENS, Code.MAY_LOOSEN):
-        return (number,)
-    values = (one.data["today"], one.data["after"], one.data["groups"], one.data["discovered"]) if whole else ()
-    return (one.code, value_family(str(one.data["path"])), *values)
-
-
-def _lot(lot: Sequence[Consequence]) -> Sentence:
-    if len(lot) == 1:
-        return lot[0].sentence
-    if removed := _removed(lot):
-        return (*capitalized(removed), ".")
-    verb = "loosens" if lot[0].code is Code.LOOSENS else "may loosen"
-    path = str(lot[0].data["path"])
-    first = lot[0].named or lot[0].sentence[1:-1]
-    return (f"This {verb} {len(lot)} values of ", Foreign(value_family(path)), ", such as: ", *first, ".")
-
-
-def _removed(lot: Sequence[Consequence], *, briefly: bool = False) -> Sentence:
+def removal_words(lot: Sequence[Consequence], *, briefly: bool = False) -> Sentence:
     """Items of one list that are removed, in one sentence; nothing for anything else. `briefly`: without what follows from it."""
     paths = [str(one.data["path"]) for one in lot if one.data.get("after") == REMOVED and not one.data["groups"]]
     families = {value_family(path) for path in paths}

@@ -6,7 +6,7 @@ from reconciler.plan.plan import Action, ActionKind, GroupLine, Plan
 from reconciler.rendering.printers.html.element import DASH, NOTHING, Content, Html, joined, tag, text_lines
 from reconciler.rendering.printers.html.page import CLASSES, Section, counted, fold, mark, scrolling, slots
 from reconciler.rendering.words.fold import NAMES_SHOWN
-from reconciler.rendering.words.group_notes import GroupWhy, further_reasons, group_whys, removal_words
+from reconciler.rendering.words.group_whys import GroupWhy, further_reasons, group_whys, removal_words
 from reconciler.rendering.words.next_step import next_block
 from reconciler.rendering.words.wording import NO_GROUPS, SAME, group_mark, groups_with_other_actions, held_words, owner_words
 

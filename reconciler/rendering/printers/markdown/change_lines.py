@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from reconciler.plan.plan import Action, ActionKind, GroupLine, Plan
 from reconciler.rendering.words.fold import NAMES_SHOWN
-from reconciler.rendering.words.group_notes import GroupWhy, further_reasons, group_whys, removal_words, why_words
+from reconciler.rendering.words.group_whys import GroupWhy, further_reasons, group_whys, removal_words, why_words
 from reconciler.rendering.words.plain import plain
 from reconciler.rendering.words.wording import (
     HELD,

@@ -5,8 +5,10 @@ import pytest
 
 from reconciler.cluster.pods.pod import SpreadConstraint
 from reconciler.decisions.draft import Draft
+from reconciler.decisions.growth.cost.posed_problem import Posed, pose
 from reconciler.decisions.growth.cost.problem import Cap, Filling, Item, Offer, Problem
-from reconciler.decisions.growth.cost.rearrange import GrownNode, Growth, Posed, _takes, pose
+from reconciler.decisions.growth.cost.rearrange import _takes
+from reconciler.decisions.growth.cost.tier_growth import GrownNode, Growth
 from reconciler.decisions.memory import Memory
 from reconciler.decisions.view import View
 from reconciler.decisions.work import Work

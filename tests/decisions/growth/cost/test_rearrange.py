@@ -13,7 +13,9 @@ from reconciler.decisions.groups.group import EffectiveGroup
 from reconciler.decisions.growth.cost import rearrange as module
 from reconciler.decisions.growth.cost.master import solver
 from reconciler.decisions.growth.cost.polish import work
-from reconciler.decisions.growth.cost.rearrange import GrownNode, Growth, Rearranged, Weighing, _answer, pose, rearrange
+from reconciler.decisions.growth.cost.posed_problem import Weighing, pose
+from reconciler.decisions.growth.cost.rearrange import Rearranged, _answer, rearrange
+from reconciler.decisions.growth.cost.tier_growth import GrownNode, Growth
 from reconciler.decisions.memory import Memory
 from reconciler.decisions.reasons.cost_choices import LeastCostMix, LeastWasteMix, SolverMissing
 from reconciler.decisions.view import View

@@ -13,9 +13,10 @@ from reconciler.policy.place import Place
 from reconciler.policy.problems.problem import Problem, Severity
 from reconciler.rendering.documents.blocks import plain_sentence
 from reconciler.rendering.documents.preview.change_figures import change_figures
+from reconciler.rendering.documents.preview.consequence_lines import consequence_alarms
 from reconciler.rendering.documents.preview.consequences.all import consequences
 from reconciler.rendering.documents.preview.consequences.consequence import Code, Grade
-from reconciler.rendering.documents.preview.headline import consequence_alarms, headline
+from reconciler.rendering.documents.preview.headline import headline
 from reconciler.rendering.printers.markdown.preview import preview_markdown
 from reconciler.rendering.printers.text.preview import preview_text
 from reconciler.rendering.words.wording import rest_words

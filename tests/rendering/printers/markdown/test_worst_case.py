@@ -11,9 +11,9 @@ from reconciler.policy.changes.comparison import PolicyChange, compare_policies
 from reconciler.policy.changes.loosening import loosened
 from reconciler.policy.documents import Budget, DrainRules, GroupFields, Limit, PolicySet, ScaleDown, Toggle
 from reconciler.rendering.documents.blocks import plain_sentence
+from reconciler.rendering.documents.preview.consequence_lines import consequence_alarms
 from reconciler.rendering.documents.preview.consequences.all import consequences
 from reconciler.rendering.documents.preview.consequences.consequence import Code, Grade
-from reconciler.rendering.documents.preview.headline import consequence_alarms
 from reconciler.rendering.printers.markdown.host_length import GITHUB_LIMIT, length
 from reconciler.rendering.printers.markdown.preview import preview_markdown
 from tests.builders import NOW, node_group, policy
