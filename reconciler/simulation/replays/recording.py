@@ -23,13 +23,15 @@ from reconciler.simulation.replays.backtest import wanted_pods
 from reconciler.simulation.replays.curve import MOST_PODS
 from reconciler.simulation.replays.trace import DemandSource, DemandStep, Trace
 from reconciler.values.decoding import decode
-from reconciler.values.instant import instant_text
+from reconciler.values.instant import UnixSeconds, instant_text
 
 FORMAT_VERSION = "1.0"
 SUFFIX = ".jsonl"
 QUIET_SECONDS = 300
 """After so long a line is written although nothing differs, so that it is known how long demand was observed."""
 MOST_SOURCES = 100_000
+LONGEST_SECONDS = 400 * 86_400
+"""A replay takes time with the time that it covers."""
 _OF_ONE_JOB = frozenset({"controller-uid", "batch.kubernetes.io/controller-uid", "job-name", "batch.kubernetes.io/job-name"})
 _JOBS = "jobs"
 NOTHING_LEARNED: Mapping[str, LeadTimes] = MappingProxyType({})
@@ -41,7 +43,7 @@ class RecordedLine(msgspec.Struct, frozen=True, kw_only=True, rename="camel", om
     format_version: str = ""
     cluster: str = ""
     source: DemandSource | None = None
-    at: int = 0
+    at: UnixSeconds = 0
     pods: tuple[tuple[int, int], ...] = ()
     lead_times: tuple[tuple[str, int], ...] = ()
 
@@ -123,6 +125,8 @@ def read_recording(name: str, files: Sequence[tuple[str, bytes]]) -> Trace:
             if times and line.at <= times[-1]:
                 raise RecordingError(place, f"{instant_text(line.at)} is not after the line before")
             times.append(line.at)
+            if times[-1] - times[0] > LONGEST_SECONDS:
+                raise RecordingError(place, f"more than {LONGEST_SECONDS // 86_400} days after the first line")
             now = {own[index]: pods for index, pods in line.pods}
             # The first line of a file says everything that is wanted.
             changed = now if begun else dict.fromkeys(wanted, 0) | now
@@ -162,6 +166,8 @@ def _lines(file: str, data: bytes) -> Iterator[tuple[str, RecordedLine]]:
         sources += line.source is not None
         if sources > MOST_SOURCES:
             raise RecordingError(place, f"more than {MOST_SOURCES} kinds of pods")
+        if line.source is not None and any(amount < 0 for _, amount in line.source.shape.requests.items()):
+            raise RecordingError(place, "a pod requests less than nothing")
         if any(not (0 <= index < sources and 0 <= pods <= MOST_PODS) for index, pods in line.pods):
             raise RecordingError(place, f"a number is out of range: sources go up to {sources - 1}, pods up to {MOST_PODS}")
         if any(seconds < 0 for _, seconds in line.lead_times):

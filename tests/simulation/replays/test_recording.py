@@ -125,6 +125,13 @@ def test_a_month_of_a_thousand_pods_is_below_fifty_megabytes() -> None:
         (b'{"formatVersion":"1.0"}\n{"at":5,"pods":[[0,1]]}\n', "d:2:1", "out of range"),
         (b'{"formatVersion":"1.0"}\n{"at":5}\n{"at":5}\n', "d:3:1", "not after"),
         (b'{"formatVersion":"1.0"}\n{"at":-1e30}\n', "d:2:1", "not a line"),
+        (b'{"formatVersion":"1.0"}\n{"at":9999999999999}\n', "d:2:1", "not a line"),
+        (b'{"formatVersion":"1.0"}\n{"at":5}\n{"at":40000000}\n', "d:3:1", "more than 400 days"),
+        (
+            b'{"formatVersion":"1.0"}\n{"source":{"shape":{"namespace":"a","requests":{"cpu_milli":-5}},"traits":{"namespace":"a"}}}\n',
+            "d:2:1",
+            "less than nothing",
+        ),
     ],
 )
 def test_a_damaged_recording_is_said_with_its_place(lines: bytes, place: str, why: str) -> None:
