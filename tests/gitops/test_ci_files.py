@@ -1,8 +1,10 @@
 """The action, the pre-commit hook and the CI examples: no third-party code, no inputs in scripts, options that exist."""
 
+import os
 import re
 import shlex
 import subprocess
+import sys
 from pathlib import Path
 
 import click
@@ -239,6 +241,48 @@ def test_a_weekly_search_tells_a_proposal_from_a_failure(tmp_path: Path, code: i
 
 
 EXAMPLES = tuple(f"examples/ci/{name}.yml" for name in ("gitlab", "github", "gitlab-tune", "github-tune"))
+
+
+SCHEMAS = {
+    "github.yml": "github-workflows", "github-tune.yml": "github-workflows", "gitea.yml": "github-workflows",
+    "gitlab.yml": "gitlab-ci", "gitlab-tune.yml": "gitlab-ci", "bitbucket-pipelines.yml": "bitbucket-pipelines",
+    "azure-pipelines.yml": "azure-pipelines",
+}  # fmt: skip
+
+
+def accepted(path: Path, schema: str) -> bool:
+    """By the schema of the host. Every proxy is a closed port: nothing is fetched."""
+    closed = dict.fromkeys(("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"), "http://127.0.0.1:9")
+    words = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", f"vendor.{schema}", path]
+    if schema in ("gitlab-ci", "azure-pipelines"):
+        words += ["--data-transform", schema]
+    return subprocess.run(words, env=os.environ | closed, capture_output=True, check=False).returncode == 0
+
+
+@pytest.mark.parametrize(("name", "schema"), SCHEMAS.items())
+def test_hosts_take_their_examples(tmp_path: Path, name: str, schema: str):
+    """Each file; not the same with a step that is a number, which shows that something is looked at."""
+    path = ROOT / "examples" / "ci" / name
+    assert accepted(path, schema)
+    broken = tmp_path / name
+    broken.write_text(
+        re.sub(r"(?m)^( *)(steps|script|step):.*$", r"\1\2: 5", path.read_text(), count=1).split(": 5")[0] + ": 5\n"
+    )
+    assert not accepted(broken, schema)
+
+
+def test_every_example_is_checked():
+    assert {path.name for path in (ROOT / "examples" / "ci").iterdir()} == set(SCHEMAS)
+
+
+@pytest.mark.parametrize("name", ["gitea.yml", "bitbucket-pipelines.yml", "azure-pipelines.yml"])
+def test_commands_of_other_hosts(name: str):
+    """Their options exist; they keep a comment and a status; the image is pinned; nothing runs in the checkout."""
+    text = (ROOT / "examples" / "ci" / name).read_text()
+    assert named(text.partition("reconciler preview ")[2]) <= options("preview")
+    assert {"--comment", "--status", "--cluster-in-base"} <= named(text)
+    assert re.search("@sha256:[0-9a-f]{64}", text)
+    assert re.search(r"cd /tmp\n", text)
 
 
 @pytest.mark.parametrize("path", ["action.yml", ".pre-commit-hooks.yaml", *EXAMPLES])
