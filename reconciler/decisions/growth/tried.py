@@ -9,6 +9,9 @@ from reconciler.decisions.growth.cost.master import solver
 from reconciler.decisions.growth.cost.tier_growth import Growth
 from reconciler.decisions.growth.scale_up import grow_cheapest
 
+FEW_PODS = 40
+"""Of so few pods the start without a solver tries every way, and the solver would search whole numbers for seconds."""
+
 
 class TriedNodes:
     """New nodes in a draft, which has no other trace of them: `adds` says how many of the group at a position."""
@@ -31,8 +34,9 @@ def try_cheapest(
     """
     growth, queue = Growth(draft), Queue(tuple(Demand(shape=shape, pods=range(count)) for shape, count in pods))
     queue.names_others = False
+    queue_size = sum(count for _, count in pods)
     reasons, refuted = [len(group.reasons) for group in draft.groups], dict(draft.refuted)
-    nodes = grow_cheapest(draft, queue, list(groups), solver if solved else _no_solver)
+    nodes = grow_cheapest(draft, queue, list(groups), solver if solved and queue_size > FEW_PODS else _no_solver)
     for group, count in zip(draft.groups, reasons, strict=True):
         del group.reasons[count:]
     draft.refuted = refuted

@@ -1,7 +1,7 @@
 """How far settled clusters are from the cheapest that holds all pods: `python -m tests.benchmarks.decisions.repack_gap`.
 
 Random clusters whose pods left, so that nodes are underused. Everything may move. The bound is that of the linear program over
-all fillings of new nodes (`mixes.least_cost`), so no cluster that holds the pods costs less. `--policy` says how nodes are
+all fillings of new nodes (`columns.generate`), so no cluster that holds the pods costs less. `--policy` says how nodes are
 consolidated.
 """
 
@@ -15,8 +15,8 @@ import msgspec
 
 from reconciler.cluster.world import World
 from reconciler.decisions.decide import decide
-from reconciler.decisions.growth.cost.master import solver
-from reconciler.decisions.growth.cost.mixes import greedy_mix, least_cost
+from reconciler.decisions.growth.cost.columns import generate
+from reconciler.decisions.growth.cost.master import Master, solver
 from reconciler.decisions.growth.cost.problem import Item, Offer, Problem
 from reconciler.decisions.memory import Memory
 from reconciler.policy.documents import Budget, Consolidation, PolicySet, ScaleDown, Toggle
@@ -91,8 +91,18 @@ def underused(seed: int, scale_down: ScaleDown, least: int = 20, most: int = 700
         if app in places
     ]
     problem = Problem(tuple(items), tuple(offers))
-    answer = least_cost(problem, greedy_mix(problem, one_choice(problem)), solver)
-    return Underused(world, rules, answer.bound_micros, len(world.nodes))
+    return Underused(world, rules, _bound(problem), len(world.nodes))
+
+
+def _bound(problem: Problem) -> int:
+    """The value of the linear program over all fillings: no nodes that hold all pods cost less."""
+    highs = solver()
+    assert highs is not None
+    master = Master(highs, problem)
+    master.add(filling for filling, _ in one_choice(problem))
+    prices = generate(problem, master)
+    assert prices is not None
+    return round(prices.bound)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
