@@ -35,6 +35,7 @@ EITHER_WAY = (
     "limits[].groups.", "limits[].nodes.", "discovery[].tier", "discovery[].clusterAPI.", "discovery[].openshift.",
     "discovery[].crusoe.", "discovery[].aws.", "groupNamespaces[].targets.", "pods.schedulerNames", "pods.gangLabels",
     "scheduler.",
+    "health.repair[].condition", "health.repair[].status",
     "budgets[].reasons", "budgets[].schedule", "budgets[].timeZone", "budgets[].duration", "budgets[].groups.",
     "budgets[].nodeSelector.", "target.",
 )  # fmt: skip
@@ -85,6 +86,7 @@ CAPI = {"kind": "MachineDeployment", "namespace": "prod", "name": "spot-a"}
 ITEMS: dict[str, dict[str, Any]] = {
     "tiers": {"name": "spot", "match": {"names": ["^s"]}},
     "limits": {"name": "x", "max": {"cpu": 500}},
+    "health.repair": {"condition": "Ready", "status": "False", "toleration": "10m"},
     "budgets": {"name": "x", "nodes": 3, "schedule": "0 7 * * *", "duration": "10m"},
     "windows": {"name": "x", "schedule": "0 7 * * *", "duration": "10m", "size": {"max": 3}},
     "discovery": {"name": "x", "clusterAPI": {"namespaces": ["a"]}},

@@ -226,5 +226,6 @@ def test_every_field_has_a_direction_or_is_told_both_ways() -> None:
     left_out = {path.partition(".")[0] for path in leaves if not f"{path}.".startswith(said)}
     assert left_out == {
         "targetAnnotations", "limits", "discovery", "groupNamespaces", "budgets", "windows", "hold", "pods", "scheduler",
+        "health",
     }  # fmt: skip
     assert GroupFields.__struct_fields__  # the levels that are merged
