@@ -6,7 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from reconciler.cli.processes.fleet_preview import _grades
 from reconciler.gitops.pull_requests.comment import HostCode, HostError
+from reconciler.plan.fleet import ClusterOutcome, ClusterState, FleetPreview
+from reconciler.plan.preview import PreviewSide
+from reconciler.rendering.documents.preview.consequences.consequence import Grade
 from tests.gitops.conftest import Preview
 from tests.gitops.hosts import READ_ONLY, TOKEN, Host, github_host
 from tests.gitops.repositories import POLICY, GitRepo, group
@@ -150,3 +154,14 @@ def test_rules_that_cannot_be_used(preview: Preview, job: Host, words: list[str]
     result = preview("--base", "main", *words)
     assert (result.code, result.out) == (1, "")
     assert told in result.err
+
+
+@pytest.mark.parametrize(("states", "cautions"), [
+    (["SAME", "NO_POLICY"], 0), (["LEFT", "SAME", "LEFT"], 2), (["LEFT", "UNREADABLE"], None), (["REFUSED"], None),
+])  # fmt: skip
+def test_grades_of_a_fleet(states: list[str], cautions: int | None):
+    """A cluster without a policy from now on is a caution; one that is not known leaves all unknown."""
+    side = PreviewSide(source="main")
+    clusters = tuple(ClusterOutcome(cluster=f"c{number}", state=ClusterState[state]) for number, state in enumerate(states))
+    found = _grades(FleetPreview(base=side, head=side, source="snapshots", clusters=clusters))
+    assert (None if found is None else found[Grade.CAUTION]) == cautions
