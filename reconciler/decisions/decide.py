@@ -36,9 +36,9 @@ from reconciler.decisions.outcome.share_reasons import share_reasons
 from reconciler.decisions.remember import remember, settle
 from reconciler.decisions.removal.approval_ceiling import ApprovalCeilings
 from reconciler.decisions.removal.candidates import look_at_nodes
-from reconciler.decisions.removal.disruption_ledger import DisruptionLedger
+from reconciler.decisions.removal.drains.disruption_ledger import DisruptionLedger
 from reconciler.decisions.removal.halts import halts
-from reconciler.decisions.removal.replacing import consolidate
+from reconciler.decisions.removal.replacements.replacing import consolidate
 from reconciler.decisions.removal.scale_down import Removals
 from reconciler.decisions.view import View
 from reconciler.decisions.work import Work

@@ -7,8 +7,8 @@ from reconciler.cluster.snapshots.assembly import assemble
 from reconciler.cluster.snapshots.document import Document
 from reconciler.cluster.snapshots.intake import Intake
 from reconciler.cluster.snapshots.manifest import Manifest
-from reconciler.decisions.removal.disruption_ledger import DisruptionLedger
-from reconciler.decisions.removal.drain import DrainJudge, Fate
+from reconciler.decisions.removal.drains.disruption_ledger import DisruptionLedger
+from reconciler.decisions.removal.drains.drain import DrainJudge, Fate
 from reconciler.policy.documents import DrainRules
 
 # These rules look at the pod alone. Rules about controllers and budgets were judged with the whole view when the drain was

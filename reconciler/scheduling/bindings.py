@@ -4,7 +4,7 @@ from array import array
 from collections.abc import Iterable
 
 from reconciler.cluster.pods.pod_table import FINISHED_PHASES, PodTable
-from reconciler.scheduling.index_set import IndexSet
+from reconciler.scheduling.index_sets.index_set import IndexSet
 from reconciler.scheduling.kernels import domains, loops, passes
 from reconciler.scheduling.nodes import NodeTable
 from reconciler.scheduling.shapes import ShapeTable

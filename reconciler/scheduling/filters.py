@@ -9,16 +9,16 @@ from reconciler.cluster.nodes.node import HOSTNAME_LABEL
 from reconciler.cluster.world import World
 from reconciler.scheduling.bindings import Bindings
 from reconciler.scheduling.host_ports import HostPorts
-from reconciler.scheduling.index_set import IndexSet
-from reconciler.scheduling.marked_bytes import marked, union
+from reconciler.scheduling.index_sets.index_set import IndexSet
+from reconciler.scheduling.index_sets.marked_bytes import marked, union
 from reconciler.scheduling.nodes import NodeTable
 from reconciler.scheduling.predicates.device_placement import DevicePlacement, Trouble
 from reconciler.scheduling.predicates.dynamic_resources import PLUGIN as DYNAMIC_RESOURCES
 from reconciler.scheduling.predicates.dynamic_resources import DeviceResources, DynamicResources, Judgement
 from reconciler.scheduling.predicates.eligibility import Eligibility
 from reconciler.scheduling.predicates.pod_topology_spread import spread_rejection
+from reconciler.scheduling.predicates.resources_fit import resources_rejection
 from reconciler.scheduling.release import Release
-from reconciler.scheduling.resources_fit import resources_rejection
 from reconciler.scheduling.shapes import ShapeTable
 from reconciler.scheduling.topology.counter import Ghosts
 from reconciler.scheduling.topology.domain_limits import DomainLimit, OnlyOne

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable
 
 from reconciler.cluster.pods.pod import HostPort
-from reconciler.scheduling.holders import Holders
+from reconciler.scheduling.index_sets.holders import Holders
 from reconciler.scheduling.verdict import Rejection
 
 _EVERY_ADDRESS = "0.0.0.0"  # noqa: S104 - the API's own wildcard, nothing is bound here

@@ -12,7 +12,7 @@ from reconciler.scheduling.bindings import Bindings
 from reconciler.scheduling.columns import CPU_COLUMN, ENDLESS, MEMORY_COLUMN, ResourceColumns, largest_amount
 from reconciler.scheduling.filled_nodes import Filled, HostSpread
 from reconciler.scheduling.filters import NOT_MODELLED, Filters
-from reconciler.scheduling.marked_bytes import union
+from reconciler.scheduling.index_sets.marked_bytes import union
 from reconciler.scheduling.new_nodes import Entries, fill_new
 from reconciler.scheduling.nodes import NodeTable
 from reconciler.scheduling.predicates.device_placement import DevicePlacement

@@ -8,7 +8,7 @@ from reconciler.cluster.nodes.node import HOSTNAME_LABEL
 from reconciler.cluster.pods.pod import PodShape, SpreadConstraint, SpreadFrom
 from reconciler.scheduling.bindings import Bindings
 from reconciler.scheduling.filled_nodes import HostSpread
-from reconciler.scheduling.index_set import EMPTY, IndexSet
+from reconciler.scheduling.index_sets.index_set import EMPTY, IndexSet
 from reconciler.scheduling.new_nodes import NO_HOST, NO_SPREAD
 from reconciler.scheduling.nodes import NodeTable
 from reconciler.scheduling.predicates.eligibility import Eligibility

@@ -2,7 +2,7 @@
 
 from reconciler.cluster.world import World
 from reconciler.scheduling.bindings import Bindings
-from reconciler.scheduling.marked_bytes import marked, union
+from reconciler.scheduling.index_sets.marked_bytes import marked, union
 from reconciler.scheduling.nodes import NodeTable
 from reconciler.scheduling.predicates.eligibility import Eligibility
 from reconciler.scheduling.predicates.node_volume_limits import NodeVolumeLimits

@@ -2,7 +2,7 @@
 
 from typing import Protocol
 
-from reconciler.scheduling.index_set import IndexSet
+from reconciler.scheduling.index_sets.index_set import IndexSet
 
 FEW_SHAPES = 32
 """A watcher of so many shapes stands in the list of each; one of more is looked for once its shapes change."""

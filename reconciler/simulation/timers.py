@@ -1,7 +1,7 @@
 """When a decision could come out differently although nothing happened: the next timer after an instant."""
 
 from reconciler.decisions.memory import Memory
-from reconciler.decisions.removal.replacing import PATIENCE_SECONDS
+from reconciler.decisions.removal.replacements.replacing import PATIENCE_SECONDS
 from reconciler.plan.plan import Plan
 from reconciler.policy.documents import NodeGroupPolicy
 from reconciler.values.instant import parse_instant

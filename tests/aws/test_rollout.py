@@ -5,7 +5,7 @@ import pytest
 
 from reconciler.cluster.world import World
 from reconciler.decisions.memory import Memory
-from reconciler.decisions.removal.rollout import predict_rollout
+from reconciler.decisions.removal.rollouts.rollout import predict_rollout
 from reconciler.decisions.view import View
 from reconciler.decisions.work import Work
 from reconciler.plan.rollout import Rollout

@@ -12,8 +12,8 @@ import pytest
 
 from reconciler.cluster.snapshots.snapshot import read_snapshot
 from reconciler.cluster.world import World
-from reconciler.decisions.removal.disruption_ledger import DisruptionLedger
-from reconciler.decisions.removal.drain import DrainJudge, Fate
+from reconciler.decisions.removal.drains.disruption_ledger import DisruptionLedger
+from reconciler.decisions.removal.drains.drain import DrainJudge, Fate
 from reconciler.policy.documents import DrainRules
 
 DATA = Path(__file__).parent / "data"

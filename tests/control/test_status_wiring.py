@@ -38,6 +38,7 @@ def test_a_loop_on_git_tells_on_objects(monkeypatch: pytest.MonkeyPatch, *, once
 
     monkeypatch.setattr(live_process, "LiveProcess", Process)
     loop = SimpleNamespace(
+        record=None,
         namespace="reconciler", cluster_name="", read_only=True, period_seconds=10.0, drain_timeout_seconds=600,
         lease_seconds=15, beside_autoscaler=False, once=once,
     )  # fmt: skip

@@ -16,7 +16,7 @@ from reconciler.cluster.target import FieldOwner, OwnerEvidence
 from reconciler.cluster.world import World
 from reconciler.decisions.lints.cluster import findings
 from reconciler.decisions.memory import Memory
-from reconciler.decisions.removal.drain_report import ADVICE, drain_report
+from reconciler.decisions.removal.drains.drain_report import ADVICE, drain_report
 from reconciler.decisions.view import View
 from reconciler.decisions.work import Work
 from reconciler.policy.documents import (

@@ -16,8 +16,8 @@ from reconciler.decisions.decide import decide, full_decision
 from reconciler.decisions.groups import effective_group, effective_groups
 from reconciler.decisions.memory import Memory
 from reconciler.decisions.removal import candidates
-from reconciler.decisions.removal.drain import DrainJudge
-from reconciler.decisions.removal.drain_report import drain_report
+from reconciler.decisions.removal.drains.drain import DrainJudge
+from reconciler.decisions.removal.drains.drain_report import drain_report
 from reconciler.decisions.work import Work
 from reconciler.plan.plan import OwnerState, Plan, PodOutcome
 from reconciler.policy.documents import PolicySet

@@ -1,6 +1,6 @@
 """What blockers cost an hour in the drain report: which nodes count, the order, and what is not about the pods."""
 
-from reconciler.decisions.removal.drain_report import DrainReport, drain_report
+from reconciler.decisions.removal.drains.drain_report import DrainReport, drain_report
 from reconciler.policy.documents import Hold, ScaleDown, Toggle
 from tests.builders import NOW, ClusterBuilder, node_group, policy
 

@@ -154,7 +154,7 @@ GUARDS: tuple[Guard, ...] = (
     ),
     Guard(
         name="minReplicas at its bound",
-        file="reconciler/decisions/removal/drain.py",
+        file="reconciler/decisions/removal/drains/drain.py",
         before="controller.replicas < least",
         after="controller.replicas <= least",
         tests=_EDGES,

@@ -3,7 +3,7 @@
 import pytest
 
 from reconciler.decisions.memory import Memory
-from reconciler.decisions.removal.drain_report import DrainReport, drain_report
+from reconciler.decisions.removal.drains.drain_report import DrainReport, drain_report
 from reconciler.plan.plan import ActionKind, NodeState, Plan
 from reconciler.policy.documents import Budget, DrainRules, PolicySet
 from tests.builders import NOW, ClusterBuilder, node_group, policy

@@ -5,7 +5,7 @@ import secrets
 
 import pytest
 
-from reconciler.scheduling.index_set import EMPTY, IndexSet
+from reconciler.scheduling.index_sets.index_set import EMPTY, IndexSet
 
 
 @pytest.mark.parametrize("run", range(200))

@@ -1,6 +1,6 @@
 """Masks by node hold 0 and 1, and the masks that they were made of stay as they are."""
 
-from reconciler.scheduling.marked_bytes import marked, union
+from reconciler.scheduling.index_sets.marked_bytes import marked, union
 
 
 def test_masks_are_joined() -> None:

@@ -9,7 +9,7 @@ from reconciler.cluster.pods.pod_table import PodTable
 from reconciler.cluster.target import FieldOwner, RolloutPace
 from reconciler.cluster.world import World
 from reconciler.decisions.memory import Memory
-from reconciler.decisions.removal.rollout import predict_rollout
+from reconciler.decisions.removal.rollouts.rollout import predict_rollout
 from reconciler.decisions.view import View
 from reconciler.decisions.work import Work
 from reconciler.plan.rollout import Rollout

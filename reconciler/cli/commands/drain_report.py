@@ -43,7 +43,7 @@ def command(
     from reconciler.cli.inputs.plan_inputs import read_inputs
     from reconciler.cli.outputs.terminal import text_width, wants_colour
     from reconciler.decisions.decide import DEFAULT_WORK_BUDGET
-    from reconciler.decisions.removal.drain_report import drain_report
+    from reconciler.decisions.removal.drains.drain_report import drain_report
     from reconciler.rendering.printers.json_text import json_text
     from reconciler.rendering.printers.text.drain_report import drain_report_text
 

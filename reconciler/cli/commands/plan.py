@@ -232,7 +232,7 @@ def _predicted(inputs: "PlanInputs", name: str, budget: int) -> "Rollout":
     """The rollout of the group of that name, or of the only one that begins so. Raises `InputError`."""
     from reconciler.cli.outputs.failure import InputError
     from reconciler.cluster.defects import judged
-    from reconciler.decisions.removal.rollout import predict_rollout
+    from reconciler.decisions.removal.rollouts.rollout import predict_rollout
     from reconciler.decisions.view import View
     from reconciler.decisions.work import Work
     from reconciler.rendering.documents.explanation.subjects import UnknownSubjectError, chosen_group

@@ -32,7 +32,7 @@ SELDOM = frozenset((
     "--git-ca-file", "--git-cache", "--git-max-mib", "--git-password-file", "--git-protocol", "--git-ssh-key", "--git-timeout",
     "--git-username", "--gpg-keys", "--known-hosts", "--last-good", "--lease-duration", "--log-level",
     "--management-context", "--management-kubeconfig", "--notify-grade", "--notify-secret-file", "--notify-url",
-    "--probes", "--refresh", "--signer", "--target-namespace",
+    "--probes", "--record", "--refresh", "--signer", "--target-namespace",
     "--tls-certificate", "--webhook-secret-file", "--work-budget", "--wave-soak",
 ))  # fmt: skip
 MOST_OPTIONS = 25

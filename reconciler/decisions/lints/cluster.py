@@ -22,7 +22,7 @@ from reconciler.decisions.lints.cross_check import cross_check_findings
 from reconciler.decisions.lints.setup import setup_findings
 from reconciler.decisions.memory import Memory
 from reconciler.decisions.ownership.handover import to_us
-from reconciler.decisions.removal.disruption_ledger import DisruptionLedger
+from reconciler.decisions.removal.drains.disruption_ledger import DisruptionLedger
 from reconciler.decisions.removal.utilization import has_gpu
 from reconciler.decisions.view import View
 from reconciler.decisions.work import Work

@@ -11,7 +11,7 @@ from reconciler.decisions.reasons.nodes import NodesRepacked, NodesReplaced, Nod
 from reconciler.decisions.reasons.owners import Adoption, Released
 from reconciler.decisions.reasons.provisioning import GrownForRequest
 from reconciler.decisions.reasons.sizes import Probing, RoomBeforeEnd, RoomForRepair
-from reconciler.decisions.removal.opportunity import Opportunity
+from reconciler.decisions.removal.replacements.opportunity import Opportunity
 from reconciler.decisions.removal.scale_down import Judged
 from reconciler.decisions.situation.denied_writes import GROWTH, denied_now
 from reconciler.plan.plan import Action, ActionKind, Bound, OwnerState

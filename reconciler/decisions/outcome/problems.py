@@ -17,7 +17,7 @@ from reconciler.decisions.outcome.unexamined import unexamined
 from reconciler.decisions.outcome.unread_targets import without_targets
 from reconciler.decisions.reasons.buffers import BufferRefused
 from reconciler.decisions.reasons.sizes import LimitUnknown
-from reconciler.decisions.removal.do_not_disrupt import unreadable
+from reconciler.decisions.removal.drains.do_not_disrupt import unreadable
 from reconciler.decisions.removal.utilization import has_gpu
 from reconciler.plan.plan import PlanProblem
 from reconciler.policy.group_namespaces import RefusedGroup

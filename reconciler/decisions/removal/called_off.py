@@ -16,8 +16,8 @@ from reconciler.decisions.limits import LimitLedger, counted_shapes
 from reconciler.decisions.memory import Memory
 from reconciler.decisions.reasons.kept_nodes import BelowMinSize, GroupObserved, KeptByLimitMin
 from reconciler.decisions.removal.candidates import node_holds
-from reconciler.decisions.removal.disruption_ledger import DisruptionLedger
-from reconciler.decisions.removal.drain import DrainJudge
+from reconciler.decisions.removal.drains.disruption_ledger import DisruptionLedger
+from reconciler.decisions.removal.drains.drain import DrainJudge
 from reconciler.decisions.removal.keeps import DRAIN, OF_NODES, NodeAsked, kept
 from reconciler.decisions.situation.group_situation import LEAVING_TAINTS
 from reconciler.decisions.view import View

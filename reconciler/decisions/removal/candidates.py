@@ -8,8 +8,8 @@ from reconciler.cluster.world import World
 from reconciler.decisions.draft import Draft, GroupDraft
 from reconciler.decisions.reasons.kept_nodes import NotManaged
 from reconciler.decisions.removal.device_load import device_shares
-from reconciler.decisions.removal.disruption_ledger import DisruptionLedger
-from reconciler.decisions.removal.do_not_disrupt import NO_HOLDS, Holds, disruption_holds
+from reconciler.decisions.removal.drains.disruption_ledger import DisruptionLedger
+from reconciler.decisions.removal.drains.do_not_disrupt import NO_HOLDS, Holds, disruption_holds
 from reconciler.decisions.removal.ignored_pods import ignored_pods, requests_of
 from reconciler.decisions.removal.keeps import OF_NODES, PLAN, NodeAsked, NodeLeaving, NotUnderutilized, kept
 from reconciler.decisions.removal.load import NodeLoad, NodeLoads, last_end

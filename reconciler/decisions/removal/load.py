@@ -12,8 +12,8 @@ from reconciler.cluster.pods.pod_table import FINISHED_PHASES
 from reconciler.cluster.values.resources import Resources
 from reconciler.decisions.draft import Draft
 from reconciler.decisions.reasons.drain_rules import NotEnoughPdb, PodNotModelled, SeveralPdbs
-from reconciler.decisions.removal.disruption_ledger import DisruptionLedger
-from reconciler.decisions.removal.drain import DrainJudge, Fate, Verdict
+from reconciler.decisions.removal.drains.disruption_ledger import DisruptionLedger
+from reconciler.decisions.removal.drains.drain import DrainJudge, Fate, Verdict
 from reconciler.plan.reason import Blocker, KeepsNode
 from reconciler.policy.documents import BlockRule
 from reconciler.scheduling.kernels import loops

@@ -18,7 +18,7 @@ from reconciler.decisions.reasons.kept_nodes import (
 from reconciler.decisions.removal.approval_ceiling import ApprovalCeilings
 from reconciler.decisions.removal.budgets import BudgetLedger, budgeted
 from reconciler.decisions.removal.candidates import Candidate
-from reconciler.decisions.removal.disruption_ledger import DisruptionLedger
+from reconciler.decisions.removal.drains.disruption_ledger import DisruptionLedger
 from reconciler.decisions.removal.examination_order import FIRST, MOVES_LATER, NOT_EXAMINED, RULES_OF, in_order, stopped_at
 from reconciler.decisions.removal.keeps import (
     PLAN,

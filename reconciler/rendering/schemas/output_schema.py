@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from reconciler.decisions.removal.drain_report import DrainReport
+from reconciler.decisions.removal.drains.drain_report import DrainReport
 from reconciler.plan.plan import FORMAT_VERSION, Plan
 from reconciler.plan.rollout import ROLLOUT_VERSION, Rollout
 from reconciler.policy.problems.problem import Severity

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from reconciler.scheduling.marked_bytes import union
+from reconciler.scheduling.index_sets.marked_bytes import union
 from reconciler.scheduling.topology.counter import DomainCounter
 from reconciler.scheduling.topology.domains import NO_DOMAIN
 from reconciler.scheduling.verdict import Rejection

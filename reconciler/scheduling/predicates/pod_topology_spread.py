@@ -1,6 +1,6 @@
 """PodTopologySpread: hard constraints on how unevenly pods may be spread over domains."""
 
-from reconciler.scheduling.marked_bytes import union
+from reconciler.scheduling.index_sets.marked_bytes import union
 from reconciler.scheduling.topology.counter import LevelCounter
 from reconciler.scheduling.topology.domains import NO_DOMAIN
 from reconciler.scheduling.verdict import Rejection

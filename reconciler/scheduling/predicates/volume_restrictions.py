@@ -2,7 +2,7 @@
 
 from reconciler.cluster.pods.pod import VolumeUse
 from reconciler.scheduling.bindings import Bindings
-from reconciler.scheduling.holders import Holders
+from reconciler.scheduling.index_sets.holders import Holders
 from reconciler.scheduling.presence import Presence
 from reconciler.scheduling.shapes import ShapeTable
 from reconciler.scheduling.verdict import Rejection

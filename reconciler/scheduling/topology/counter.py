@@ -6,7 +6,7 @@ from collections.abc import Mapping
 import msgspec
 
 from reconciler.scheduling.bindings import Bindings
-from reconciler.scheduling.index_set import IndexSet
+from reconciler.scheduling.index_sets.index_set import IndexSet
 from reconciler.scheduling.kernels import domains as kernels
 from reconciler.scheduling.topology.domains import NO_DOMAIN, DomainMap
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from reconciler.scheduling.index_set import EMPTY, IndexSet
+from reconciler.scheduling.index_sets.index_set import EMPTY, IndexSet
 from reconciler.values.label_selector import LabelSelector, Requirement, satisfies
 
 _KEPT_BYTES = 16 << 20

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from reconciler.scheduling.index_set import EMPTY, IndexSet
+from reconciler.scheduling.index_sets.index_set import EMPTY, IndexSet
 from reconciler.scheduling.kernels import domains as kernels
 
 _SMALL_TABLE_BITS = 1 << 24

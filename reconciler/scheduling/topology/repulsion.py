@@ -3,7 +3,7 @@
 from collections.abc import Callable, Container, Iterable
 
 from reconciler.cluster.pods.pod import AffinityTerm
-from reconciler.scheduling.index_set import EMPTY, IndexSet
+from reconciler.scheduling.index_sets.index_set import EMPTY, IndexSet
 from reconciler.scheduling.shapes import ShapeTable
 from reconciler.scheduling.topology.relation import Relation
 from reconciler.scheduling.topology.selection import ShapeSelection

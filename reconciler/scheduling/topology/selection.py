@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from reconciler.cluster.pods.pod import AffinityTerm
-from reconciler.scheduling.index_set import EMPTY, IndexSet
+from reconciler.scheduling.index_sets.index_set import EMPTY, IndexSet
 from reconciler.scheduling.label_match import selects
 from reconciler.scheduling.shapes import ShapeTable
 from reconciler.scheduling.topology.label_index import LabelIndex

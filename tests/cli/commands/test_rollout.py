@@ -9,7 +9,7 @@ import pytest
 from reconciler.cli.main import cli
 from reconciler.cli.outputs.failure import guarded
 from reconciler.cluster import defects
-from reconciler.decisions.removal import rollout
+from reconciler.decisions.removal.rollouts import rollout
 from reconciler.decisions.view import View
 from reconciler.plan.rollout import Rollout
 from reconciler.rendering.documents.rollout import rollout_document

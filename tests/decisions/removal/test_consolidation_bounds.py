@@ -5,7 +5,7 @@ import pytest
 from reconciler.cluster.world import World
 from reconciler.decisions.decide import DEFAULT_WORK_BUDGET, decide
 from reconciler.decisions.memory import Memory
-from reconciler.decisions.removal import consolidation
+from reconciler.decisions.removal.replacements import consolidation
 from reconciler.plan.plan import Plan
 from reconciler.policy.documents import Budget, PolicySet, ScaleDown
 from tests.builders import NOW, ClusterBuilder, node_group, policy

@@ -5,7 +5,7 @@ import pytest
 
 from reconciler.decisions.decide import decide
 from reconciler.decisions.memory import Memory, Replacement
-from reconciler.decisions.removal.opportunity import Opportunity
+from reconciler.decisions.removal.replacements.opportunity import Opportunity
 from reconciler.plan.plan import ActionKind, Plan
 from reconciler.policy.documents import Budget, Consolidation, Hold, NodeGroup, PolicySet, RemovalReason, ScaleDown, Toggle
 from reconciler.policy.pace import Pace

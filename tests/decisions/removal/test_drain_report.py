@@ -5,7 +5,7 @@ import pytest
 
 from reconciler.cluster.pods.pod import PodPhase
 from reconciler.cluster.pods.pod_table import PodTable
-from reconciler.decisions.removal.drain_report import DrainReport, NodeDrain, Pin, drain_report
+from reconciler.decisions.removal.drains.drain_report import DrainReport, NodeDrain, Pin, drain_report
 from reconciler.policy.documents import Hold, ScaleDown, Toggle
 from tests.builders import NOW, ClusterBuilder, node_group, policy
 

@@ -7,8 +7,8 @@ import pytest
 
 from reconciler.cluster.pods.pod import Owner, PodPhase
 from reconciler.cluster.pods.pod_table import PodTable
-from reconciler.decisions.removal.disruption_ledger import DisruptionLedger
-from reconciler.decisions.removal.drain import DrainJudge, Fate, Verdict
+from reconciler.decisions.removal.drains.disruption_ledger import DisruptionLedger
+from reconciler.decisions.removal.drains.drain import DrainJudge, Fate, Verdict
 from reconciler.policy.documents import BlockRule, DrainRules
 from tests.builders import NOW, ClusterBuilder
 

@@ -9,7 +9,7 @@ from reconciler.cluster.target import TargetOption
 from reconciler.decisions.decide import decide
 from reconciler.decisions.groups.effective_groups import effective_groups
 from reconciler.decisions.memory import Memory
-from reconciler.decisions.removal.drain_report import drain_report
+from reconciler.decisions.removal.drains.drain_report import drain_report
 from reconciler.plan.plan import ActionKind, Plan
 from reconciler.policy.documents import Budget, Counting, GroupFields, PolicySet, ScaleDown, TargetAnnotations
 from reconciler.rendering.documents.explanation.case import Case

@@ -6,8 +6,8 @@ import pytest
 from reconciler.decisions.decide import decide
 from reconciler.decisions.memory import Memory, Outcome, Replacement
 from reconciler.decisions.remember import settle
-from reconciler.decisions.removal import repack
-from reconciler.decisions.removal.replacing import GIVEN_UP_SECONDS, PATIENCE_SECONDS
+from reconciler.decisions.removal.replacements import repack
+from reconciler.decisions.removal.replacements.replacing import GIVEN_UP_SECONDS, PATIENCE_SECONDS
 from reconciler.plan.plan import ActionKind, Plan
 from reconciler.policy.documents import Budget, Consolidation, Disruption, NodeGroup, PolicySet, ScaleDown, Tier, Toggle
 from tests.builders import NOW, ClusterBuilder, machine_deployment, node_group, policy

@@ -5,7 +5,7 @@ import pytest
 
 from reconciler.decisions.decide import DEFAULT_WORK_BUDGET, decide
 from reconciler.decisions.memory import BackoffState, Memory, Replacement, TierState
-from reconciler.decisions.removal.replacing import PATIENCE_SECONDS
+from reconciler.decisions.removal.replacements.replacing import PATIENCE_SECONDS
 from reconciler.gitops.preview import compare
 from reconciler.plan.plan import ActionKind, Plan
 from reconciler.plan.preview import PreviewSide

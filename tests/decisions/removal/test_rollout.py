@@ -8,7 +8,7 @@ import pytest
 from reconciler.cluster.target import FieldOwner, RolloutPace, TargetTemplate
 from reconciler.cluster.world import World
 from reconciler.decisions.memory import LeadTime, LeadTimes, Memory
-from reconciler.decisions.removal.rollout import predict_rollout
+from reconciler.decisions.removal.rollouts.rollout import predict_rollout
 from reconciler.decisions.view import View
 from reconciler.decisions.work import Work
 from reconciler.plan.reason import Scalar

@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from reconciler.decisions.removal.disruption_ledger import DisruptionLedger
+from reconciler.decisions.removal.drains.disruption_ledger import DisruptionLedger
 from reconciler.policy.values.label_selector import Selector, selector_matches
 from reconciler.values.label_selector import LabelSelector, Requirement, selects
 from tests.builders import ClusterBuilder

@@ -15,8 +15,8 @@ from reconciler.cluster.world import World
 from reconciler.decisions.decide import decide
 from reconciler.decisions.memory import Memory
 from reconciler.decisions.removal.called_off import called_off
-from reconciler.decisions.removal.do_not_disrupt import Holds, disruption_holds
-from reconciler.decisions.removal.drain_report import drain_report
+from reconciler.decisions.removal.drains.do_not_disrupt import Holds, disruption_holds
+from reconciler.decisions.removal.drains.drain_report import drain_report
 from reconciler.kube.leaving_pods import leaving_pods
 from reconciler.plan.plan import ActionKind, NodeLine, Plan
 from reconciler.policy.documents import Budget, DrainRules, JobRule, PolicySet, ScaleDown

@@ -298,7 +298,7 @@ EQUIVALENT: dict[str, dict[str, str]] = {
             "nodes in no other state have that reason"
         ),
     },
-    "reconciler/decisions/removal/consolidation.py": {
+    "reconciler/decisions/removal/replacements/consolidation.py": {
         "not targets or not self._sources -> not targets": ("without nodes to replace the loop below ends before it begins"),
         "targets and self._sources -> self._sources": "without groups to grow the best of none ends the loop",
         "targets and self._sources -> targets": "without nodes to replace nothing is saved, which ends the loop",
@@ -318,7 +318,7 @@ EQUIVALENT: dict[str, dict[str, str]] = {
             "no node costs a millionth of a dollar an hour"
         ),
     },
-    "reconciler/decisions/removal/drain.py": {
+    "reconciler/decisions/removal/drains/drain.py": {
         (
             "rules.system_pod_timeout_seconds is not None and traits.namespace == 'kube-system' -> "
             "rules.system_pod_timeout_seconds is not None or traits.namespace == 'kube-system'"
@@ -333,7 +333,7 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         ): _AGED,
         "0 -> 1 in: self._known[key] = self._verdict(pods.shape[index], traits, 0, 0)": _AGED,
     },
-    "reconciler/decisions/removal/drain_report.py": {
+    "reconciler/decisions/removal/drains/drain_report.py": {
         "2 -> 3 in: return tuple(pin for _, _, pin in sorted(ranked, key=lambda entry: entry[:2]))": ("every pod has one pin"),
         "True -> False": "what a hold says of a node is left out of the report, and it changes nothing else there",
     },
@@ -356,7 +356,7 @@ EQUIVALENT: dict[str, dict[str, str]] = {
             "nodes with other pods go the long way, to the same end"
         ),
     },
-    "reconciler/decisions/removal/opportunity.py": {
+    "reconciler/decisions/removal/replacements/opportunity.py": {
         "group.group.price_micros or 0 -> group.group.price_micros": "asked of groups with a price alone",
         "group.price_micros or 0 -> group.price_micros": "asked of groups with a price alone",
         "0 -> 1 in: return 0 if group is None else group.group.price_micros or 0": (

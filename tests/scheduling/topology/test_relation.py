@@ -5,7 +5,7 @@ import secrets
 
 import pytest
 
-from reconciler.scheduling.index_set import IndexSet
+from reconciler.scheduling.index_sets.index_set import IndexSet
 from reconciler.scheduling.topology import relation
 from reconciler.scheduling.topology.relation import Relation
 

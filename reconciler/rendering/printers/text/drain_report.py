@@ -1,6 +1,6 @@
 """The drain report for a terminal, and as JSON."""
 
-from reconciler.decisions.removal.drain_report import DrainReport, NodeDrain, Pin
+from reconciler.decisions.removal.drains.drain_report import DrainReport, NodeDrain, Pin
 from reconciler.rendering.documents.blocks import Column
 from reconciler.rendering.printers.columns import Row, table
 from reconciler.rendering.printers.lines import Style, Tone

@@ -54,8 +54,8 @@ def test_every_chart_has_a_title_and_its_main_numbers_in_words():
     assert labels(page) == [
         "CPU: demand and capacity: demand up to 1.5 cores, capacity up to 4 cores, up to 3 pods pending, in 2 of 240 steps, "
         "2 pods evicted",
-        "Nodes by group: up to 2 nodes, 2 at the end, MachineDeployment capi/general up to 2",
         "Cost so far: after: $0.77 in the end",
+        "Nodes by group: up to 2 nodes, 2 at the end, MachineDeployment capi/general up to 2",
         "Memory: demand and capacity: demand up to 2Gi, capacity up to 8Gi, up to 3 pods pending, in 2 of 240 steps, "
         "2 pods evicted",
     ]

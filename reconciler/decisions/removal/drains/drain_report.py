@@ -15,7 +15,7 @@ from reconciler.decisions.draft import Draft
 from reconciler.decisions.memory import Memory
 from reconciler.decisions.reasons.kept_nodes import NodeNotExamined, NoPlaceForSome
 from reconciler.decisions.removal.candidates import Candidate, look_at_nodes
-from reconciler.decisions.removal.disruption_ledger import DisruptionLedger
+from reconciler.decisions.removal.drains.disruption_ledger import DisruptionLedger
 from reconciler.decisions.removal.keeps import ROLLOUT, codes_asked_by
 from reconciler.decisions.view import View
 from reconciler.decisions.work import Work

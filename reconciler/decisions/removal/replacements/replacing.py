@@ -12,12 +12,12 @@ from reconciler.decisions.draft import Draft, GroupDraft
 from reconciler.decisions.memory import Memory, Replacement, TierState
 from reconciler.decisions.reasons.groups import CouldBeRepacked, CouldBeReplaced, CouldReturn
 from reconciler.decisions.reasons.nodes import ReplacementsNotExamined
-from reconciler.decisions.removal.consolidation import Search, stays_for_lack_of_room
 from reconciler.decisions.removal.last_timer import Timer
-from reconciler.decisions.removal.opportunity import (
+from reconciler.decisions.removal.replacements.consolidation import Search, stays_for_lack_of_room
+from reconciler.decisions.removal.replacements.opportunity import (
     Opportunity,
 )
-from reconciler.decisions.removal.repack import Buy
+from reconciler.decisions.removal.replacements.repack import Buy
 from reconciler.decisions.removal.scale_down import Judged, Removals
 from reconciler.decisions.situation.takeovers import Takeover
 from reconciler.decisions.situation.tier_returns import failed_again, return_rule

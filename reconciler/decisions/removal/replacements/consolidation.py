@@ -24,7 +24,7 @@ from reconciler.decisions.draft import Draft, GroupDraft
 from reconciler.decisions.memory import TierState
 from reconciler.decisions.removal.candidates import Candidate
 from reconciler.decisions.removal.keeps import SEARCH, codes_asked_by
-from reconciler.decisions.removal.opportunity import (
+from reconciler.decisions.removal.replacements.opportunity import (
     Opportunity,
     ReturnTier,
     Weights,
@@ -32,7 +32,7 @@ from reconciler.decisions.removal.opportunity import (
     as_return,
     price_of,
 )
-from reconciler.decisions.removal.repack import MOST_SETS, MOST_STEPS, Buy, Repack
+from reconciler.decisions.removal.replacements.repack import MOST_SETS, MOST_STEPS, Buy, Repack
 from reconciler.decisions.removal.scale_down import Judged, Removals
 from reconciler.decisions.situation.tier_returns import return_wait_seconds
 from reconciler.plan.plan import NodeState

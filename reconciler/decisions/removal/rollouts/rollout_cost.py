@@ -1,8 +1,8 @@
 """The time and the cost of a rollout."""
 
 from reconciler.decisions.draft import GroupDraft
-from reconciler.decisions.removal.rollout_pace import Pace
-from reconciler.decisions.removal.rollout_waves import Play
+from reconciler.decisions.removal.rollouts.rollout_pace import Pace
+from reconciler.decisions.removal.rollouts.rollout_waves import Play
 from reconciler.plan.rollout import Rollout, RolloutCost, RolloutTime
 from reconciler.values.duration import duration_text
 from reconciler.values.instant import instant_text

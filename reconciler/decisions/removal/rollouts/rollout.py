@@ -11,11 +11,11 @@ budgets of the policy. So they may be faster, and then some pods wait for a plac
 import msgspec
 
 from reconciler.decisions.removal.candidates import look_at_nodes
-from reconciler.decisions.removal.disruption_ledger import DisruptionLedger
-from reconciler.decisions.removal.drain_report import keeps_from_draining
-from reconciler.decisions.removal.rollout_cost import rollout_cost, rollout_summary, rollout_time
-from reconciler.decisions.removal.rollout_pace import rollout_pace
-from reconciler.decisions.removal.rollout_waves import Play, rollout_budgets
+from reconciler.decisions.removal.drains.disruption_ledger import DisruptionLedger
+from reconciler.decisions.removal.drains.drain_report import keeps_from_draining
+from reconciler.decisions.removal.rollouts.rollout_cost import rollout_cost, rollout_summary, rollout_time
+from reconciler.decisions.removal.rollouts.rollout_pace import rollout_pace
+from reconciler.decisions.removal.rollouts.rollout_waves import Play, rollout_budgets
 from reconciler.decisions.view import View
 from reconciler.plan.plan import NodeState
 from reconciler.plan.rollout import KeptNode, Rollout

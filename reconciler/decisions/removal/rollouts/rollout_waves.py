@@ -14,9 +14,9 @@ from reconciler.decisions.reasons.kept_nodes import (
 from reconciler.decisions.reasons.rollouts import PodsPending, ZoneNotKnown
 from reconciler.decisions.removal.budgets import BudgetLedger, budgeted
 from reconciler.decisions.removal.candidates import Candidate
-from reconciler.decisions.removal.disruption_ledger import DisruptionLedger
+from reconciler.decisions.removal.drains.disruption_ledger import DisruptionLedger
 from reconciler.decisions.removal.examination_order import in_order
-from reconciler.decisions.removal.rollout_pace import REASON, Pace, start_time
+from reconciler.decisions.removal.rollouts.rollout_pace import REASON, Pace, start_time
 from reconciler.decisions.removal.trial import Placed, Trials
 from reconciler.decisions.situation.zone_order import Landing, ZoneOrder
 from reconciler.plan.reason import Because, Blocker

@@ -31,8 +31,8 @@ from reconciler.decisions.reasons.drain_rules import (
     SystemPod,
     Unreplicated,
 )
-from reconciler.decisions.removal.disruption_ledger import DisruptionLedger
-from reconciler.decisions.removal.do_not_disrupt import Holds, disruption_holds, ends_by_age
+from reconciler.decisions.removal.drains.disruption_ledger import DisruptionLedger
+from reconciler.decisions.removal.drains.do_not_disrupt import Holds, disruption_holds, ends_by_age
 from reconciler.plan.reason import KeepsNode
 from reconciler.policy.documents import BlockRule, DrainRules, JobRule
 from reconciler.values.instant import instant_text

@@ -16,7 +16,7 @@ from typing import Protocol
 
 from reconciler.decisions.draft import Draft, GroupDraft
 from reconciler.decisions.removal.candidates import Candidate
-from reconciler.decisions.removal.opportunity import Opportunity, Weights, as_consolidation
+from reconciler.decisions.removal.replacements.opportunity import Opportunity, Weights, as_consolidation
 from reconciler.decisions.removal.trial import Trials
 from reconciler.scheduling.relocation import lift
 

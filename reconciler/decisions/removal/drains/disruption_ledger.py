@@ -6,7 +6,7 @@ from reconciler.cluster.pods.pod import PodPhase
 from reconciler.cluster.pods.pod_table import is_ready, phase_code
 from reconciler.cluster.workloads.workload import DisruptionBudget
 from reconciler.cluster.world import World
-from reconciler.decisions.removal.gang_minimum import GangLedger
+from reconciler.decisions.removal.drains.gang_minimum import GangLedger
 from reconciler.values.label_selector import selects
 
 _PENDING = phase_code(PodPhase.PENDING)

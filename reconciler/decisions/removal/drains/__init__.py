@@ -1,0 +1,1 @@
+"""Which pods keep their node."""

@@ -1,0 +1,1 @@
+"""Nodes that are replaced by cheaper ones."""

@@ -1,0 +1,1 @@
+"""What a rollout of a group would take."""

@@ -1,0 +1,1 @@
+"""Sets of nodes or pod shapes by index."""
