@@ -19,7 +19,8 @@ __all__ = ["first_commit", "github", "new_set", "repo"]
 
 # What these ask for is not there beside a first cluster: a loop, a server of git, OpenShift's objects (below), Flux, approvals.
 _ELSEWHERE = re.compile(
-    r"--live|https://|--cluster-ref|^reconciler (?:status|run|handover|previewer)\b|--approved-by|--readable-policy"
+    r"^reconciler record\b|"  # it goes on until it is stopped
+    r"--live|https://|--cluster-ref|^reconciler (?:status|report|run|handover|previewer)\b|--approved-by|--readable-policy"
 )
 _GROUP = "from-a-wheel"
 

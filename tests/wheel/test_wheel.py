@@ -12,13 +12,14 @@ import pytest
 from reconciler.cli.main import COMMANDS
 from tests.wheel.conftest import ASKS_OTHERS, Installed, asking_others, examples_of
 
-# Programs that are not there everywhere.
-_PROGRAMS = re.compile(r"\bkubectl\b|\boc\b|\bhelm\b|\bkustomize\b")
+# Programs that are not there everywhere, and a key that signs.
+_PROGRAMS = re.compile(r"\bkubectl\b|\boc\b|\bhelm\b|\bkustomize\b|--plan-signers")
 _NEED_A_CLUSTER = ("snapshot", "hold", "status", "report", "previewer", "init")
 # Names that examples make up, and what they stand for in the packaged example.
 _NAMES = (
     ("batch/giant-0", "batch/giant"), ("general-a-x7k2p", "c1-fixed-bq6lz-rdw9z-x8677"), ("general-a", "big"),
     ("--group 'gpu-*'", "--group 'a*'"), ("'gpu-*'", "'c1-*'"),
+    ("--until 12h --workers 2", "--until 6h --trials 2"), ("tune --trace c", "tune --trials 2 --until 6h --trace c"),
     ("--until 24h", "--until 1h"), ("examples/traces/packed", "examples/traces/packed --until 2h"),
     ("~/", "home/"), ("${fpath[1]}", "home"), ("snapshot --comment", "snapshot"),
     ("eksctl.yaml --out policies/", "eksctl.yaml --out from-eksctl/"), ("--out policies/", "--out imported/"),
@@ -46,7 +47,7 @@ def filled(installed: Installed) -> Installed:
     for name in ("one", "two"):
         shutil.copytree(folder / "examples" / "quickstart", folder / "captures" / name)
     later = folder / "captures" / "two" / "snapshot.yaml"
-    later.write_text(re.sub(r"(capturedAt: .*T\d\d):\d\d:", r"\1:59:", later.read_text()))
+    later.write_text(re.sub(r"(capturedAt: .*T)\d\d:\d\d:", r"\g<1>05:59:", later.read_text()))
     shutil.copytree(folder / "snapshot", folder / "snapshot.json.gz")
     shutil.copytree(folder / "snapshot", folder / "snapshots" / "prod")
     shutil.copytree(folder / "policies", folder / "changed", ignore=WITHOUT_TESTS)

@@ -35,9 +35,10 @@ def command(out: Path, snapshots: tuple[Path, ...], every: str | None, *, redact
     \b
     Examples:
       reconciler record --context prod --out demand/ --every 30s
-      reconciler record --out demand/ --redact --salt-file salt
-      reconciler record --cluster captures/0900 \\
-        --cluster captures/0905 --out demand/
+      reconciler record --context prod --out demand/ --redact \\
+        --salt-file salt
+      reconciler record --cluster captures/one \\
+        --cluster captures/two --out demand/
       reconciler tune --trace demand/
     """
     import time

@@ -97,7 +97,7 @@ def command(
     \b
     Examples:
       reconciler tune --trace examples/traces/pool-28.csv \\
-        --policy examples/traces/packed --until 24h --workers 2
+        --policy examples/traces/packed --until 12h --workers 2
       reconciler tune --trace captures/ --vary headroom.nodes=0..3 \\
         --objective cost=1 --objective wait=2
       reconciler tune --trace curve.csv -o html > tuning.html
