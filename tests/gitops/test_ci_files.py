@@ -246,7 +246,8 @@ EXAMPLES = tuple(f"examples/ci/{name}.yml" for name in ("gitlab", "github", "git
 SCHEMAS = {
     "github.yml": "github-workflows", "github-tune.yml": "github-workflows", "gitea.yml": "github-workflows",
     "gitlab.yml": "gitlab-ci", "gitlab-tune.yml": "gitlab-ci", "bitbucket-pipelines.yml": "bitbucket-pipelines",
-    "azure-pipelines.yml": "azure-pipelines",
+    "azure-pipelines.yml": "azure-pipelines", "github-report.yml": "github-workflows", "gitlab-report.yml": "gitlab-ci",
+    "bitbucket-report.yml": "bitbucket-pipelines", "azure-report.yml": "azure-pipelines",
 }  # fmt: skip
 
 
