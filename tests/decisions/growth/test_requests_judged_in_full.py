@@ -87,9 +87,9 @@ def judge_in_full(patch: pytest.MonkeyPatch) -> None:
     """From here on nothing that was found for one request or one choice serves for another."""
     search = rearrange._answer
 
-    def anew(draft: Draft, posed: posed_problem.Posed) -> Answer | None:
+    def anew(draft: Draft, posed: posed_problem.Posed, solve: posed_problem.Solver) -> Answer | None:
         draft.solved.clear()
-        return search(draft, posed)
+        return search(draft, posed, solve)
 
     patch.setattr(provisioning, "Placeholders", _ToldAtOnce)
     patch.setattr(provisioning, "_Tries", _Forgetful)
