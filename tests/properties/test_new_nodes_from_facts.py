@@ -14,7 +14,7 @@ from reconciler.cluster.nodes.node import NO_VOLUMES
 from reconciler.cluster.snapshots import daemon_pods
 from reconciler.decisions import draft
 from reconciler.decisions.draft import Draft
-from reconciler.decisions.groups import effective_groups
+from reconciler.decisions.groups import effective_group
 from reconciler.decisions.groups.template_volumes import VolumeEvidence
 from reconciler.decisions.growth import stages
 from tests.properties.carried_out import carry_out
@@ -43,7 +43,7 @@ def _templates_of_daemon_sets(patch: pytest.MonkeyPatch) -> None:
 
 
 def _what_is_declared(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(effective_groups, "least_of", lambda _, stated, __: (stated, None))
+    patch.setattr(effective_group, "least_of", lambda _, stated, __: (stated, None))
 
 
 def _zones_as_if_they_were_known(patch: pytest.MonkeyPatch) -> None:

@@ -15,6 +15,7 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Protocol
 
 from reconciler.decisions.draft import Draft, GroupDraft
+from reconciler.decisions.groups.group import EffectiveGroup
 from reconciler.decisions.removal.candidates import Candidate
 from reconciler.decisions.removal.replacements.opportunity import Opportunity, Weights, as_consolidation
 from reconciler.decisions.removal.trial import Trials
@@ -168,15 +169,30 @@ class Repack:
         shares, groups = self._draft.tier_shares, [one.group.group for one in nodes if one.group is not None]
         for position, count in adds.items():
             shares.count(self._draft.groups[position].group, -count)
+        kept = self._shares_hold(groups, adds)
+        for position, count in adds.items():
+            shares.count(self._draft.groups[position].group, count)
+        return kept
+
+    def _shares_hold(self, leaving: Sequence[EffectiveGroup], adds: Mapping[int, int]) -> bool:
+        """The same for new nodes that are not in the draft yet."""
+        shares = self._draft.tier_shares
         before = shares.missing()
         for position, count in adds.items():
             shares.count(self._draft.groups[position].group, count)
-        for group in groups:
+        for group in leaving:
             shares.count(group, -1)
-        after = shares.missing()
-        for group in groups:
+        kept = shares.missing() > before
+        for group in leaving:
             shares.count(group)
-        return after <= before
+            # As for every other removal: no node of a tier leaves that has less than its share then.
+            kept = kept or shares.keeps(group) is not None
+            shares.count(group, -1)
+        for group in leaving:
+            shares.count(group)
+        for position, count in adds.items():
+            shares.count(self._draft.groups[position].group, -count)
+        return not kept
 
     def _sure(self, nodes: Sequence[Candidate]) -> Opportunity | None:
         """The cheapest way to replace these nodes, and what it certainly saves. Nodes stay that could not be drained in turn. One
@@ -197,7 +213,11 @@ class Repack:
             if better is None or (best is not None and better.net_micros <= best.net_micros):
                 break
             best = better
-        return best
+        if best is None:
+            return None
+        # Some of the nodes may stay: the shares were judged as if all of them left.
+        leaving = [one.group.group for one in nodes if one.group is not None and one.index in best.nodes]
+        return best if self._shares_hold(leaving, dict(best.adds)) else None
 
     def _may_gain(self, position: int, adds: Mapping[int, int]) -> bool:
         group = self._draft.groups[position]
