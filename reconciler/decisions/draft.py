@@ -3,8 +3,7 @@
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
-from itertools import compress, groupby, islice, permutations
-from math import perm
+from itertools import compress, groupby
 
 import msgspec
 
@@ -39,6 +38,7 @@ from reconciler.decisions.situation.repairs import repairs
 from reconciler.decisions.situation.takeovers import takeovers
 from reconciler.decisions.situation.waiting_pods import WaitingPods, waiting_since
 from reconciler.decisions.situation.zone_order import NEVER, Landing, ZoneOrder, zone_order
+from reconciler.decisions.situation.zone_ways import other_ways
 from reconciler.decisions.tier_shares import TierShares
 from reconciler.decisions.work import Work
 from reconciler.decisions.work_shares import Shares
@@ -577,7 +577,7 @@ class Draft:
                     if last >= len(nodes) or not _alike(loads, fixed):
                         loaded = any(_carries(load, fixed.union(draft.daemons)) for load in loads)
                         open_zones.update(
-                            dict.fromkeys(several, OpenZones(several, _otherwise(len(several), zones), fixed, loaded))
+                            dict.fromkeys(several, OpenZones(several, other_ways(len(several), zones), fixed, loaded))
                         )
         return open_zones
 
@@ -595,14 +595,3 @@ def _alike(loads: Sequence[Load], without: frozenset[int] = frozenset()) -> bool
 
 def _carries(load: Load, own: Container[int]) -> bool:
     return any(shape not in own for shape, _ in load)
-
-
-_MOST_WAYS = 24
-"""Of more ways in which nodes may be spread over zones, those are looked at in which each node is in each zone once."""
-
-
-def _otherwise(nodes: int, zones: Sequence[NodeShape]) -> tuple[tuple[NodeShape, ...], ...]:
-    """All ways in which nodes may be in zones, no two in one, but for the way that is taken: the first in the first."""
-    if perm(len(zones), nodes) <= _MOST_WAYS:
-        return tuple(islice(permutations(zones, nodes), 1, None))
-    return tuple((*zones[shift:], *zones[:shift])[:nodes] for shift in range(1, len(zones)))

@@ -11,6 +11,7 @@ The two readers differ for a reason:
   mistake ends the reading, because no part of a damaged capture can be trusted.
 """
 
+from abc import ABC, abstractmethod
 from typing import Any, Generic, TypeAlias, TypeVar
 
 import msgspec
@@ -49,7 +50,7 @@ class Opened(Generic[T]):
         self.keys: set[str] = set()
 
 
-class YamlReader(Generic[T]):
+class YamlReader(ABC, Generic[T]):
     """Reads one text. A subclass makes the values and decides what a fault leads to."""
 
     def __init__(self, bounds: Bounds) -> None:
@@ -60,24 +61,24 @@ class YamlReader(Generic[T]):
         self._anchors: dict[str, tuple[T, int, int]] = {}  # name -> value, how many values it holds, how many levels
         self._values = 0
 
+    @abstractmethod
     def scalar(self, event: yaml.ScalarEvent, *, plain: bool, key: bool) -> T:
         """The value of a scalar. `plain`: its look gives it a type. `key`: it is one of a mapping."""
-        raise NotImplementedError
 
+    @abstractmethod
     def collection(self, opened: Opened[T], event: yaml.CollectionEndEvent) -> T:
         """The value of a mapping or a sequence that ends with `event`."""
-        raise NotImplementedError
 
+    @abstractmethod
     def document(self, value: T) -> None:
         """Take the value of a document."""
-        raise NotImplementedError
 
     def key(self, opened: Opened[T], key: T, event: yaml.Event) -> None:
         """Judge a key of a mapping, before it is in `items`."""
 
+    @abstractmethod
     def fault(self, code: str, event: yaml.Event, message: str, hint: str = "", *, width: int = 1) -> None:
         """Take a fault at the beginning of `event`. `width`: in characters."""
-        raise NotImplementedError
 
     def read(self, text: str | bytes, loader: Loader = LOADER) -> None:
         """Read up to the end, or to the first fault that ends the reading. Raises `yaml.YAMLError` for invalid YAML."""

@@ -157,7 +157,7 @@ def _past(
         root = (policy_path or DEFAULT_POLICIES).as_posix()
         inputs.check([(root, policy)])
         if not files:
-            raise InputError("there is no policy file to look at. Name one with --policy PATH")
+            raise InputError("no policy file was found. Name one with --policy PATH")
         trace = inputs.trace if inputs.world is None else inputs.trace.at_same_hour(inputs.world, LEAD_SECONDS)
         trace, join_seconds = joining(trace, join_after)
         past = Past(files=dict(files), name=policy.policy.name, trace=trace, world=inputs.world, join_seconds=join_seconds)

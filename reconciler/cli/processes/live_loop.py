@@ -178,7 +178,7 @@ def _process(
 
 
 def recording(path: Path | None, journal: "Log") -> "Callable[[LoopReport], None]":
-    """What records the demand of each turn. A turn that cannot be recorded is told, and decides all the same."""
+    """Records the demand of each iteration. If that fails, the log says so, and the iteration decides anyway."""
     from reconciler.cli.outputs.recorded_days import RecordedDays
 
     if path is None:

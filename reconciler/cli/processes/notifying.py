@@ -18,7 +18,7 @@ _TIMEOUT_SECONDS = 10.0
 
 
 class Notifying(msgspec.Struct, frozen=True, kw_only=True):
-    """The options as given: the address (None: nobody is told), the file of the secret, and the lowest grade."""
+    """The options as given: the address (None: no webhook), the file of the secret, and the lowest grade."""
 
     url: str | None = None
     secret_file: Path | None = None

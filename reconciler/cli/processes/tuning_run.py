@@ -21,7 +21,7 @@ from reconciler.values.decoding import decode
 
 LARGEST_FILE_BYTES = 64 << 20
 _PAST: list[Past] = []
-"""Of a worker process, which is told once."""
+"""The task of a worker process, set when it starts."""
 
 
 class Finished(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -80,7 +80,7 @@ class FinishedTrials:
 
 @contextmanager
 def evaluating(past: Past, workers: int, finished: FinishedTrials, done: Callable[[int], None]) -> Iterator[Evaluate]:
-    """Replays on so many processes; with one, in this one. The figures do not depend on it. `done` is told how many are finished.
+    """Replays on several processes, or in this one. The figures do not depend on it. `done` gets the number of finished ones.
     Evaluating raises `InputError`."""
     if workers == 1:
 
@@ -94,7 +94,7 @@ def evaluating(past: Past, workers: int, finished: FinishedTrials, done: Callabl
 
         yield here
         return
-    # Forked processes would have the locks of whatever threads there are; spawned ones begin anew.
+    # A forked process would inherit locks that other threads hold. A spawned one starts clean.
     pool = ProcessPoolExecutor(workers, get_context("spawn"), _begin, (past,))
 
     def there(asked: Sequence[Asked]) -> Sequence[DemandFigures]:

@@ -16,7 +16,7 @@ _LOOKED_AT = 20
 
 
 def kind_of(items: Sequence[Raw]) -> str | None:
-    """The one kind of a cloud whose fields the items have most of; None where none fits, or two fit alike."""
+    """The kind of a cloud that shares the most fields with the items. None if no kind fits, or two fit equally well."""
     keys: set[str] = set()
     for item in items[:_LOOKED_AT]:
         try:

@@ -49,7 +49,7 @@ class NewsBody(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 class NewsWebhook:
     """Sends from a thread of its own. `secret` is read for each request. `wait` waits so many seconds, and returns whether it was
-    stopped meanwhile. `failed` is told once for each outage."""
+    stopped meanwhile. `failed` is called once per lost request."""
 
     def __init__(
         self,
