@@ -37,7 +37,7 @@ def examples_of(name: str) -> list[str]:
 def asking_others() -> list[str]:
     """Each command of ours in those lines that needs a cluster, a running loop or a server, without what its output goes into."""
     parts = [part.strip() for name in COMMANDS for line in examples_of(name) for part in re.split(r"&&?", line)]
-    single = [part.partition(" | ")[0] for part in parts if part.startswith("reconciler ")]
+    single = [re.split(r" [|>] ", part)[0] for part in parts if part.startswith("reconciler ")]
     return list(dict.fromkeys(part for part in single if ASKS_OTHERS.search(part)))
 
 

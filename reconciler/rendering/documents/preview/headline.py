@@ -221,7 +221,8 @@ def _prices(pairs: Sequence[Pair[GroupLine]]) -> list[Sentence]:
         return [(f"the prices of {len(pairs)} groups change",)]
     old, new = pairs[0].before, pairs[0].after
     prices = [Foreign((line.price_per_hour if line is not None else None) or "none") for line in (old, new)]
-    return [("the price of ", Foreign(pairs[0].either.name), " changes from ", prices[0], " to ", prices[1])]
+    brief: Sentence = ("the price of ", Foreign(pairs[0].either.name), " changes")
+    return [(*brief, " from ", prices[0], " to ", prices[1]), brief, ("the price of 1 group changes",)]
 
 
 def _stated_nodes(effects: Sequence[Consequence]) -> set[int]:
