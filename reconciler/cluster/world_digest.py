@@ -41,9 +41,18 @@ _COLUMNS = (
 
 def world_digest(world: World) -> str:
     """`sha256:` and 64 hex digits over everything but the instant of capture: equal when nothing in the cluster moved."""
+    return _digest(world, _LEFT_OUT)
+
+
+def whole_digest(world: World) -> str:
+    """The same over everything, the instant of capture included: equal when a decision about it must be the same."""
+    return _digest(world, frozenset({"pods"}))
+
+
+def _digest(world: World, left_out: frozenset[str]) -> str:
     digest = hashlib.sha256()
     for field in world.__struct_fields__:
-        if field not in _LEFT_OUT:
+        if field not in left_out:
             digest.update(field.encode() + b"\0" + _encoder.encode(getattr(world, field)) + b"\n")
     for name, column in _pod_columns(world.pods):
         digest.update(b"pods." + name.encode() + b"\0" + _encoder.encode(column) + b"\n")

@@ -107,14 +107,12 @@ def command(
     from reconciler.cli.outputs.failure import EXIT_CHANGES, EXIT_OK
     from reconciler.cli.outputs.saved_files import save_document
     from reconciler.cli.outputs.telling import tell
-    from reconciler.values.duration import duration_text
 
     wanted = _objective(objective)
     past, knobs = _past(trace_path, policy_path, name, cluster_path, until, step, join_after, vary, alone=alone)
     found = _search(past, knobs, wanted, trials, seed, workers, resume)
     tuning = _tuning(past, found, wanted, seed)
-    learned = ", ".join(f"{target} {duration_text(seconds)}" for target, seconds in past.trace.lead_times)
-    join_words = duration_text(past.join_seconds) + (f" (as learned: {learned})" if learned else "")
+    join_words = _join_words(past)
     click.echo(_rendered(tuning, output, join_words, wide=wide).encode("utf-8", "replace"), nl=False)
     if not found.edits:
         return EXIT_OK
@@ -177,6 +175,18 @@ def _past(
     if len(knobs) > MOST_KNOBS:
         raise InputError(f"--vary: {len(knobs)} settings, more than {MOST_KNOBS}")
     return past, tuple(knobs.values())
+
+
+def _join_words(past: "Past") -> str:
+    """When new nodes come, and when none does."""
+    from reconciler.values.duration import duration_text
+    from reconciler.values.plural import count_text
+
+    learned = ", ".join(f"{target} {duration_text(seconds)}" for target, seconds in past.trace.lead_times)
+    after = duration_text(past.join_seconds) + (f" (as learned: {learned})" if learned else "")
+    spans = count_text(len(past.trace.shortages), "span")
+    fails = f"none does in {spans} in which the loop got none" if past.trace.shortages else "none fails"
+    return f"{after} after they were requested, and {fails}"
 
 
 def _objective(words: tuple[str, ...]) -> "Objective":

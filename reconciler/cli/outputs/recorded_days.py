@@ -1,12 +1,13 @@
 """A recording on disk: one file per day, to which lines are only added, and a bound for all of them."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from reconciler.cli.outputs.failure import InputError
 from reconciler.cluster.world import World
 from reconciler.decisions.memory import LeadTimes
+from reconciler.plan.plan import GroupLine
 from reconciler.simulation.replays.recording import NOTHING_LEARNED, SUFFIX, Recorder, RecordingError, whole_lines
 
 MOST_DAYS, MOST_BYTES = 30, 50_000_000
@@ -37,9 +38,15 @@ class RecordedDays:
         except RecordingError as error:
             raise InputError(f"{folder}/{error.place}: {error}") from None
 
-    def observe(self, world: World, at_seconds: int, lead_times: Mapping[str, LeadTimes] = NOTHING_LEARNED) -> None:
+    def observe(
+        self,
+        world: World,
+        at_seconds: int,
+        lead_times: Mapping[str, LeadTimes] = NOTHING_LEARNED,
+        groups: Sequence[GroupLine] = (),
+    ) -> None:
         """Add what differs; it is on disk when this returns. Raises `InputError`."""
-        day, lines = self._recorder.lines(world, at_seconds, lead_times)
+        day, lines = self._recorder.lines(world, at_seconds, lead_times, groups)
         if not lines:
             return
         try:

@@ -188,7 +188,8 @@ def recording(path: Path | None, journal: "Log") -> "Callable[[LoopReport], None
     def turned(report: "LoopReport") -> None:
         if (decided := report.decided) is not None:
             try:
-                days.observe(decided.world, decided.now_seconds, decided.memory.lead_times)
+                groups = report.plan.groups if report.plan is not None else ()
+                days.observe(decided.world, decided.now_seconds, decided.memory.lead_times, groups)
             except InputError as error:
                 journal.warning("NotRecorded", f"the demand of this turn is not recorded: {error.message}")
 

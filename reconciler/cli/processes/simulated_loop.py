@@ -57,8 +57,9 @@ def run_simulated(
     bar = _Bar(run)
     days = None if record_path is None else RecordedDays(record_path)
     for turn in run.turns():
-        if days is not None and turn.report.decided is not None:
-            days.observe(turn.report.decided.world, turn.at_seconds, turn.report.decided.memory.lead_times)
+        if days is not None and (decided := turn.report.decided) is not None:
+            groups = turn.report.plan.groups if turn.report.plan is not None else ()
+            days.observe(decided.world, turn.at_seconds, decided.memory.lead_times, groups)
         decisions += turn.report.plan is not None
         entry = run_turn(turn, run.start_seconds)
         if entry is not None:

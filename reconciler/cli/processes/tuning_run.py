@@ -2,7 +2,6 @@
 
 import hashlib
 import os
-import pickle
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
@@ -14,6 +13,7 @@ import msgspec
 
 from reconciler import __version__
 from reconciler.cli.outputs.failure import InputError
+from reconciler.cluster.world_digest import whole_digest
 from reconciler.plan.tuning import DemandFigures
 from reconciler.simulation.tuning.search import Asked, Evaluate
 from reconciler.simulation.tuning.variant import CouldNotGrowError, Past, figures_in
@@ -37,7 +37,7 @@ class FinishedTrials:
     def __init__(self, path: Path | None, past: Past) -> None:
         """Raises `InputError` for a file that is something else."""
         self._path = path
-        self._of = hashlib.sha256(pickle.dumps((__version__, past))).hexdigest()
+        self._of = _digest(past)
         self.known: dict[str, DemandFigures] = {}
         if path is not None and path.exists():
             self._read(path)
@@ -76,6 +76,13 @@ class FinishedTrials:
                 os.fsync(stream.fileno())
         except OSError as error:
             raise InputError(f"--resume {self._path}: {error.strerror or error}") from None
+
+
+def _digest(past: Past) -> str:
+    """Over everything that the figures depend on. Equal in each process, in whatever order it keeps its sets."""
+    world = None if past.world is None else whole_digest(past.world)
+    parts = (__version__, past.files, past.name, past.trace, world, past.join_seconds)
+    return hashlib.sha256(msgspec.json.encode(parts, order="deterministic")).hexdigest()
 
 
 @contextmanager

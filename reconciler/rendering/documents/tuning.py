@@ -103,7 +103,7 @@ def replay_limits(tuning: Tuning, join_words: str) -> tuple[str, ...]:
     return (
         "Demand is replayed as it was. It does not react: a pod that was never made because others waited is missing.",
         "Requests of pods count, and not their use.",
-        f"Nodes join {join_words} after they were requested, and none fails.",
+        f"Nodes join {join_words}.",
         f"Each period of {duration_text(tuning.period_seconds)} begins with an hour of its first demand, which does not count.",
     )
 

@@ -2,14 +2,16 @@
 
 The first line of a file names the form and the cluster. A line with `source` describes pods that are alike, numbered from 0. A
 line with `at` says how many pods of which sources are wanted from then on, where that differs. Each file begins with everything
-that is wanted, so that older files can be deleted. A line with `leadTimes` has what the loop had learned of its targets by then.
-Lines are only added. A torn last line was never finished, and does not count.
+that is wanted, so that older files can be deleted. A line with `leadTimes` has what the loop had learned of its targets by then,
+one with `prices` what an hour of their nodes costs. A line with `failures` has requests for a node that came to nothing:
+target, instant of the request, and seconds until it was given up. Lines are only added. A torn last line was never
+finished, and does not count.
 
 Pods of Jobs are alike whatever Job they are of: the names of Jobs would take more room than all else.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -19,22 +21,27 @@ from reconciler.cluster.pods.pod import Owner
 from reconciler.cluster.world import World
 from reconciler.decisions.memory import LeadTimes
 from reconciler.decisions.situation.lead_times import learned
+from reconciler.plan.plan import GroupLine
+from reconciler.simulation.embedded.durations import Shortage
 from reconciler.simulation.replays.backtest import wanted_pods
 from reconciler.simulation.replays.curve import MOST_PODS
 from reconciler.simulation.replays.trace import DemandSource, DemandStep, Trace
 from reconciler.values.decoding import decode
 from reconciler.values.instant import UnixSeconds, instant_text
+from reconciler.values.money import MoneyError, parse_money
 
 FORMAT_VERSION = "1.0"
 SUFFIX = ".jsonl"
 QUIET_SECONDS = 300
 """After so long a line is written although nothing differs, so that it is known how long demand was observed."""
-MOST_SOURCES = 100_000
+MOST_SOURCES, MOST_FAILURES = 100_000, 100_000
 LONGEST_SECONDS = 400 * 86_400
 """A replay takes time with the time that it covers."""
 _OF_ONE_JOB = frozenset({"controller-uid", "batch.kubernetes.io/controller-uid", "job-name", "batch.kubernetes.io/job-name"})
 _JOBS = "jobs"
 NOTHING_LEARNED: Mapping[str, LeadTimes] = MappingProxyType({})
+Failure = tuple[str, UnixSeconds, int]
+"""Name of the target, when a node was asked for, and after how many seconds it was given up."""
 
 
 class RecordedLine(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
@@ -46,6 +53,8 @@ class RecordedLine(msgspec.Struct, frozen=True, kw_only=True, rename="camel", om
     at: UnixSeconds = 0
     pods: tuple[tuple[int, int], ...] = ()
     lead_times: tuple[tuple[str, int], ...] = ()
+    prices: tuple[tuple[str, str], ...] = ()
+    failures: tuple[Failure, ...] = ()
 
 
 class RecordingError(ValueError):
@@ -65,6 +74,8 @@ class Recorder:
         self._sources: dict[DemandSource, int] = {}
         self._wanted: Counter[DemandSource] = Counter()
         self._lead_times: tuple[tuple[str, int], ...] = ()
+        self._prices: tuple[tuple[str, str], ...] = ()
+        self._failures: frozenset[Failure] = frozenset()
 
     def resume(self, day: str, data: bytes) -> None:
         """Go on behind the lines of a day that were written before. Raises `RecordingError`."""
@@ -76,17 +87,26 @@ class Recorder:
                 self._sources.setdefault(line.source, len(self._sources))
             self._at = max(self._at, line.at)
             self._lead_times = line.lead_times or self._lead_times
+            self._prices = line.prices or self._prices
+            self._failures |= frozenset(line.failures)
             self._wanted.update({sources[index]: pods - self._wanted[sources[index]] for index, pods in line.pods})
 
-    def lines(self, world: World, at_seconds: int, lead_times: Mapping[str, LeadTimes] = NOTHING_LEARNED) -> tuple[str, bytes]:
+    def lines(
+        self,
+        world: World,
+        at_seconds: int,
+        lead_times: Mapping[str, LeadTimes] = NOTHING_LEARNED,
+        groups: Sequence[GroupLine] = (),
+    ) -> tuple[str, bytes]:
         """The day (UTC), and what is to be added to its file: nothing if nothing differs, or if the instant is not later.
-        `lead_times` are those that the loop remembers, by target."""
+        `lead_times` are those that the loop remembers, by target; `groups` are those of its plan."""
         day = instant_text(at_seconds)[:10]
         if at_seconds <= self._at:
             return day, b""
         added: list[bytes] = []
         if day != self._day:
-            self._day, self._sources, self._wanted, self._lead_times = day, {}, Counter(), ()
+            self._day, self._sources, self._wanted = day, {}, Counter()
+            self._lead_times, self._prices, self._failures = (), (), frozenset()
             added.append(_encoded(RecordedLine(format_version=FORMAT_VERSION, cluster=world.name)))
         wanted: Counter[DemandSource] = Counter()
         for source, pods in wanted_pods(world).items():
@@ -97,6 +117,12 @@ class Recorder:
         if (times := _medians(world, lead_times)) != self._lead_times:
             self._lead_times = times
             added.append(_encoded(RecordedLine(lead_times=times)))
+        if groups and (prices := _prices(world, groups)) != self._prices:
+            self._prices = prices
+            added.append(_encoded(RecordedLine(prices=prices)))
+        if failures := _failures(world, lead_times) - self._failures:
+            self._failures |= failures
+            added.append(_encoded(RecordedLine(failures=tuple(sorted(failures)))))
         touched = {*wanted, *self._wanted}
         changes = tuple(sorted((self._sources[one], wanted[one]) for one in touched if wanted[one] != self._wanted[one]))
         if not added and not changes and at_seconds - self._at < QUIET_SECONDS:
@@ -113,6 +139,8 @@ def read_recording(name: str, files: Sequence[tuple[str, bytes]]) -> Trace:
     wanted: Counter[int] = Counter()
     times: list[int] = []
     lead_times: tuple[tuple[str, int], ...] = ()
+    prices: dict[str, int] = {}
+    failures: set[Failure] = set()
     for file, data in sorted(files):
         own: list[int] = []
         begun = False
@@ -120,6 +148,10 @@ def read_recording(name: str, files: Sequence[tuple[str, bytes]]) -> Trace:
             if line.source is not None:
                 own.append(numbers.setdefault(line.source, len(numbers)))
             lead_times = line.lead_times or lead_times
+            prices |= {name: parse_money(price) for name, price in line.prices}
+            failures.update(line.failures)
+            if len(failures) > MOST_FAILURES:
+                raise RecordingError(place, f"more than {MOST_FAILURES} failures")
             if not line.at:
                 continue
             if times and line.at <= times[-1]:
@@ -141,7 +173,8 @@ def read_recording(name: str, files: Sequence[tuple[str, bytes]]) -> Trace:
         )
     return Trace(
         name=name, start_seconds=times[0], end_seconds=times[-1], sources=tuple(numbers), steps=tuple(steps),
-        present=(0,) * len(numbers), lead_times=lead_times,
+        present=(0,) * len(numbers), lead_times=lead_times, prices_micros=tuple(sorted(prices.items())),
+        shortages=_shortages(failures),
     )  # fmt: skip
 
 
@@ -172,6 +205,13 @@ def _lines(file: str, data: bytes) -> Iterator[tuple[str, RecordedLine]]:
             raise RecordingError(place, f"a number is out of range: sources go up to {sources - 1}, pods up to {MOST_PODS}")
         if any(seconds < 0 for _, seconds in line.lead_times):
             raise RecordingError(place, "a lead time is below zero")
+        if any(not 0 < seconds <= LONGEST_SECONDS for _, _, seconds in line.failures):
+            raise RecordingError(place, "the seconds of a failure are out of range")
+        try:
+            for _, price in line.prices:
+                parse_money(price)
+        except MoneyError as error:
+            raise RecordingError(place, str(error)) from None
         yield place, line
 
 
@@ -179,6 +219,36 @@ def _medians(world: World, lead_times: Mapping[str, LeadTimes]) -> tuple[tuple[s
     """By name of the target, where half of the requests came in time."""
     found = ((facts.ref.name, learned(lead_times.get(str(facts.ref)))) for facts in world.targets)
     return tuple(sorted({name: one.median_seconds for name, one in found if one is not None and one.median_seconds}.items()))
+
+
+def _prices(world: World, groups: Sequence[GroupLine]) -> tuple[tuple[str, str], ...]:
+    """By name of the target."""
+    known = {line.target: line.price_per_hour for line in groups if line.price_per_hour is not None}
+    names = {str(facts.ref): facts.ref.name for facts in world.targets}
+    return tuple(sorted({names[target]: price for target, price in known.items() if target in names}.items()))
+
+
+def _failures(world: World, lead_times: Mapping[str, LeadTimes]) -> frozenset[Failure]:
+    """Requests that the loop remembers as given up."""
+    return frozenset(
+        (facts.ref.name, one.asked_seconds, -one.joined_seconds)
+        for facts in world.targets
+        if (times := lead_times.get(str(facts.ref))) is not None
+        for one in times.requests
+        if one.joined_seconds < 0
+    )
+
+
+def _shortages(failures: Iterable[Failure]) -> tuple[tuple[str, Shortage], ...]:
+    """Of each target the spans in which a node was asked for in vain; those that touch are one."""
+    found: list[tuple[str, Shortage]] = []
+    for name, asked, seconds in sorted(failures):
+        begin, end = asked, asked + seconds
+        if found and found[-1][0] == name and asked <= found[-1][1].until_seconds:
+            _, last = found.pop()
+            begin, end = last.from_seconds, max(last.until_seconds, end)
+        found.append((name, Shortage(from_seconds=begin, until_seconds=end)))
+    return tuple(found)
 
 
 def _alike(source: DemandSource) -> DemandSource:

@@ -17,7 +17,7 @@ from reconciler.plan.replay import Replay, ReplayFigures
 from reconciler.plan.waiting_times import waited_seconds
 from reconciler.policy.documents import PolicySet
 from reconciler.simulation.embedded.cluster import SimulatedCluster
-from reconciler.simulation.embedded.durations import MachineBehaviour
+from reconciler.simulation.embedded.durations import MachineBehaviour, Shortage
 from reconciler.simulation.embedded.journal import Event, Happened
 from reconciler.simulation.embedded.writes import SimulatedWrites
 from reconciler.simulation.execution import execute
@@ -61,17 +61,20 @@ class ReplayRun:
         prices_micros: Mapping[TargetRef, int] | None = None,
         work_budget: int = DEFAULT_WORK_BUDGET,
     ) -> None:
-        """`prices_micros` are for targets to which this policy gives no price."""
+        """`prices_micros` are for targets to which this policy gives no price. Without them, those of the trace count."""
         self._policy = policy
         self._trace = trace
         self._work_budget = work_budget
         self.begin_seconds = trace.start_seconds - lead_seconds
-        learned = {name: MachineBehaviour(join_seconds=seconds) for name, seconds in trace.lead_times}
-        self.cluster = SimulatedCluster(world, policy, self.begin_seconds, behaviours=learned, otherwise=otherwise)
+        self.cluster = SimulatedCluster(
+            world, policy, self.begin_seconds, behaviours=_recorded_behaviours(trace, otherwise), otherwise=otherwise
+        )
         groups = effective_groups(world, policy, self.begin_seconds)
+        seen = dict(trace.prices_micros)
+        recorded = {group.target: seen[group.target.name] for group in groups if group.target.name in seen}
         own = {group.target: group.price_micros for group in groups if group.price_micros is not None}
         self._patience = {group.target: group.scale_up.max_node_provision_time_seconds for group in groups}
-        self._prices = {str(target): price for target, price in ({**(prices_micros or {}), **own}).items()}
+        self._prices = {str(target): price for target, price in {**recorded, **(prices_micros or {}), **own}.items()}
         self._writes = SimulatedWrites(self.cluster)
         self._demand = Demand(trace, self.cluster)
         self._clock = PolicyClock(policy)
@@ -259,6 +262,18 @@ class ReplayRun:
             targets=totals.targets,
             series=totals.series,
         )
+
+
+def _recorded_behaviours(trace: Trace, otherwise: MachineBehaviour | None) -> dict[str, MachineBehaviour]:
+    """How machines behaved while the trace was recorded, by name of the target."""
+    shortages: dict[str, list[Shortage]] = {}
+    for name, one in trace.shortages:
+        shortages.setdefault(name, []).append(one)
+    usual, learned = otherwise or MachineBehaviour(), dict(trace.lead_times)
+    return {
+        name: MachineBehaviour(join_seconds=learned.get(name, usual.join_seconds), shortages=tuple(shortages.get(name, ())))
+        for name in {*learned, *shortages}
+    }
 
 
 Progress = Callable[[int, int], None]

@@ -4,6 +4,7 @@ import msgspec
 
 from reconciler.cluster.pods.pod import PodShape, PodTraits
 from reconciler.cluster.world import World
+from reconciler.simulation.embedded.durations import Shortage
 
 
 class DemandSource(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,6 +33,8 @@ class Trace(msgspec.Struct, frozen=True, kw_only=True):
 
     `present` is the number of pods of each source in the World from which the trace continues. It is 0 for a curve: its pods come
     in addition. `lead_times` are those that were learned meanwhile: (name of a target, seconds until a node joins).
+    `prices_micros` are the last that were seen: (name of a target, price of an hour of a node). `shortages` are spans in which a
+    target (by name) was asked for nodes in vain.
     """
 
     name: str
@@ -41,6 +44,8 @@ class Trace(msgspec.Struct, frozen=True, kw_only=True):
     steps: tuple[DemandStep, ...]
     present: tuple[int, ...]
     lead_times: tuple[tuple[str, int], ...] = ()
+    prices_micros: tuple[tuple[str, int], ...] = ()
+    shortages: tuple[tuple[str, Shortage], ...] = ()
 
     @property
     def peak_pods(self) -> int:
@@ -77,6 +82,10 @@ class Trace(msgspec.Struct, frozen=True, kw_only=True):
             start_seconds=seconds,
             end_seconds=self.end_seconds + shift,
             steps=tuple(DemandStep(step.at_seconds + shift, step.changes) for step in self.steps),
+            shortages=tuple(
+                (name, Shortage(from_seconds=one.from_seconds + shift, until_seconds=one.until_seconds + shift))
+                for name, one in self.shortages
+            ),
         )
 
     def at_same_hour(self, world: World, lead_seconds: int) -> "Trace":

@@ -13,7 +13,9 @@ from reconciler.cli.outputs.failure import guarded
 from reconciler.cli.outputs.recorded_days import MOST_DAYS, RecordedDays
 from reconciler.cli.processes.live_loop import recording
 from reconciler.control.turn.turn_report import Decided, LoopReport
-from reconciler.decisions.memory import Memory
+from reconciler.decisions.memory import LeadTime, LeadTimes, Memory
+from reconciler.simulation.embedded.durations import Shortage
+from reconciler.simulation.replays.recording import read_recording
 from tests.builders import ClusterBuilder
 from tests.policies import policy
 
@@ -67,6 +69,45 @@ def test_lead_times_that_the_loop_learned_are_replayed(run: Run, tmp_path: Path)
     words = ("simulate", "--trace", demand, "--policy", file, "-o", "json")
     waited = [json.loads(run(*words, *more)[1])["sides"][0]["waitMaxSeconds"] for more in ((), ("--join-after", "10s"))]
     assert waited == [120, 10]
+
+
+def test_failures_and_prices_are_recorded_and_replayed(run: Run, tmp_path: Path) -> None:
+    """Spot machines cannot be had for 40 minutes, and the loop gives one up after five. In a replay of that hour, too, pods get
+    their nodes from the other tier, later than if spot machines came. Prices of a policy that has none are those of the time."""
+    demand = tmp_path / "demand"
+    assert run("run", "--simulate", ROOT / "examples" / "scenarios" / "out-of-stock.yaml", "--record", demand)[0] == 0
+    found = lines(demand)
+    assert {"prices": [["on-demand", "0.40"], ["spot", "0.12"]]} in found
+    ((name, asked, seconds), *_) = next(line["failures"] for line in found if "failures" in line)  # type: ignore[attr-defined]
+    assert (name, seconds) == ("spot", 300)
+    assert 1_795_219_200 + 120 <= asked <= 1_795_219_200 + 180
+    file = tmp_path / "policy.yaml"
+    rules = (ROOT / "examples" / "scenarios" / "out-of-stock.yaml").read_text(encoding="utf-8").partition("---\n")[2]
+    for price in ('"0.12"', '"0.40"'):
+        rules = rules.replace(f"  pricePerHour: {price}", "  template: {capacity: {cpu: 8, memory: 32Gi, pods: 110}}")
+    file.write_text(rules, encoding="utf-8")
+    words = ("simulate", "--trace", demand, "--policy", file, "-o", "json")
+    replayed = json.loads(run(*words)[1])["sides"][0]
+    day = next(demand.iterdir())
+    day.write_bytes(b"".join(line for line in day.read_bytes().splitlines(keepends=True) if b'"failures"' not in line))
+    healthy = json.loads(run(*words)[1])["sides"][0]
+    assert replayed["waitMaxSeconds"] > 300 > healthy["waitMaxSeconds"]
+    hours = {target["target"].partition("/")[2]: target["nodeSeconds"] / 3_600 for target in replayed["targets"]}
+    assert hours["on-demand"] > 1
+    assert float(replayed["cost"]) == pytest.approx(0.40 * hours["on-demand"] + 0.12 * hours.get("spot", 0), abs=0.01)
+
+
+def test_a_second_recorder_repeats_no_failure(tmp_path: Path) -> None:
+    """What the loop remembers for long is written once a day."""
+    cluster = ClusterBuilder()
+    cluster.group("general", nodes=1)
+    world = cluster.world()
+    times = {str(world.targets[0].ref): LeadTimes(requests=(LeadTime(DAY - 900, -300, -300), LeadTime(DAY - 600, 60, 60)))}
+    for at in (DAY, DAY + 600, 2 * DAY):
+        RecordedDays(tmp_path).observe(world, at, times)
+    assert [line["failures"] for line in lines(tmp_path) if "failures" in line] == [[["general", DAY - 900, 300]]] * 2
+    trace = read_recording("demand", [(file.name, file.read_bytes()) for file in sorted(tmp_path.iterdir())])
+    assert trace.shortages == (("general", Shortage(from_seconds=DAY - 900, until_seconds=DAY - 600)),)
 
 
 def test_a_snapshot_is_recorded_without_what_no_decision_reads(run: Run, tmp_path: Path) -> None:

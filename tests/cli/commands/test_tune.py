@@ -66,6 +66,10 @@ def run(capsys: pytest.CaptureFixture[str]) -> Run:
     return call
 
 
+def environment(hash_seed: str) -> dict[str, str]:
+    return os.environ | {"PYTHONPATH": str(ROOT), "PYTHONHASHSEED": hash_seed}
+
+
 def policy(folder: Path, text: str = POLICY) -> Path:
     file = folder / "prod.yaml"
     file.write_text(text, encoding="utf-8")
@@ -181,7 +185,7 @@ def test_what_is_proposed_is_written_where_it_stands(run: Run, tmp_path: Path) -
 
 
 def test_two_workers_and_an_interruption_make_the_same_bytes(tmp_path: Path) -> None:
-    """Half of the finished trials and a torn line are left: the rest is made again."""
+    """Half of the finished trials and a torn line are left: the rest is made again, with another order of sets."""
     finished = tmp_path / "finished.jsonl"
     words = [
         sys.executable,
@@ -195,20 +199,48 @@ def test_two_workers_and_an_interruption_make_the_same_bytes(tmp_path: Path) -> 
     ]
     words += ["--vary", "tiers=*", "--vary", "scaleDown.unneededTime=5m", "--until", "4h", "-o", "html"]
 
-    def printed(*more: str | Path) -> bytes:
-        return subprocess.run(
-            [*words, *more], check=True, capture_output=True, env=os.environ | {"PYTHONPATH": str(ROOT), "PYTHONHASHSEED": "7"}
-        ).stdout
+    def printed(hash_seed: str, *more: str | Path) -> bytes:
+        return subprocess.run([*words, *more], check=True, capture_output=True, env=environment(hash_seed)).stdout
 
-    once = printed("--resume", finished)
+    once = printed("7", "--resume", finished)
     page = once.decode()
     assert page.count('class="evicts" d="M') == 2  # today's policy in the picture, and in the key
     assert "<script" not in page
     assert "cheap, dear" in page
     lines = finished.read_bytes().splitlines(keepends=True)
     finished.write_bytes(b"".join(lines[: len(lines) // 2]) + lines[-1][:40])
-    assert printed("--resume", finished, "--workers", "2") == once
+    assert printed("8", "--resume", finished, "--workers", "2") == once
     assert sorted(finished.read_bytes().splitlines(keepends=True)) == sorted(lines)
+
+
+ORDER_OF_SETS = """
+from reconciler.cli.processes.tuning_run import FinishedTrials
+from reconciler.simulation.tuning.variant import Past
+from tests.builders import ClusterBuilder
+from tests.simulation.replays.test_recording import NOON, recorded, world
+from reconciler.simulation.replays.recording import read_recording
+import msgspec
+cluster = ClusterBuilder()
+for number in range(20):
+    cluster.group(f"group-{number}", nodes=1)
+found = cluster.world()
+found = msgspec.structs.replace(found, observed=frozenset(facts.ref for facts in found.targets))
+trace = read_recording("demand", list(recorded((NOON, world({"web": 3})), (NOON + 30, world({"web": 4}))).items()))
+past = Past(files={"a": b"b"}, name="prod", trace=trace, world=found)
+print(list(found.observed)[0].name, FinishedTrials(None, past).key(((), 0)))
+"""
+
+
+def test_finished_trials_are_known_again_whatever_the_order_of_sets() -> None:
+    """The World of a preview has a set of targets, which another process keeps in another order."""
+    runs = [
+        subprocess.run(
+            [sys.executable, "-c", ORDER_OF_SETS], check=True, capture_output=True, cwd=ROOT, env=environment(seed)
+        ).stdout.split()
+        for seed in ("1", "2", "3")
+    ]
+    assert len({order for order, _ in runs}) > 1
+    assert len({key for _, key in runs}) == 1
 
 
 @pytest.mark.parametrize(

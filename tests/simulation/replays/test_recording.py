@@ -1,5 +1,7 @@
 """Recorded demand: what is written, what is read again, and that a replay of it decides as the recorded loop did."""
 
+import random
+
 import msgspec
 import pytest
 from hypothesis import given, settings
@@ -12,7 +14,7 @@ from reconciler.cluster.world import World
 from reconciler.decisions.decide import decide
 from reconciler.decisions.memory import Memory
 from reconciler.plan.plan import Plan
-from reconciler.policy.documents import PolicySet, ScaleDown, Template
+from reconciler.policy.documents import PolicySet, ScaleDown, Size, Template, Window
 from reconciler.simulation.embedded.cluster import SimulatedCluster
 from reconciler.simulation.replays import replay as replays
 from reconciler.simulation.replays.curve import read_curve
@@ -25,6 +27,7 @@ from tests.policies import node_group, policy
 
 DAY = 86_400
 NOON = 20_000 * DAY + DAY // 2
+EIGHT_CORES = Template(capacity=(("cpu", 8_000), ("memory", 32 << 30), ("pods", 110)))
 FOUR_CORES = Template(capacity=(("cpu", 4_000), ("memory", 16 << 30), ("pods", 110)))
 
 
@@ -127,6 +130,9 @@ def test_a_month_of_a_thousand_pods_is_below_fifty_megabytes() -> None:
         (b'{"formatVersion":"1.0"}\n{"at":-1e30}\n', "d:2:1", "not a line"),
         (b'{"formatVersion":"1.0"}\n{"at":9999999999999}\n', "d:2:1", "not a line"),
         (b'{"formatVersion":"1.0"}\n{"at":5}\n{"at":40000000}\n', "d:3:1", "more than 400 days"),
+        (b'{"formatVersion":"1.0"}\n{"failures":[["a",5,-1]]}\n', "d:2:1", "the seconds of a failure are out of range"),
+        (b'{"formatVersion":"1.0"}\n{"failures":[["a",5,1e30]]}\n', "d:2:1", "not a line"),
+        (b'{"formatVersion":"1.0"}\n{"prices":[["a","-1"]]}\n', "d:2:1", "invalid amount of money"),
         (
             b'{"formatVersion":"1.0"}\n{"source":{"shape":{"namespace":"a","requests":{"cpu_milli":-5}},"traits":{"namespace":"a"}}}\n',
             "d:2:1",
@@ -139,6 +145,16 @@ def test_a_damaged_recording_is_said_with_its_place(lines: bytes, place: str, wh
     with pytest.raises(RecordingError, match=why) as caught:
         read_recording("demand", [("d", lines)])
     assert caught.value.place == place
+
+
+def test_failures_that_touch_are_one_shortage() -> None:
+    """Of each target; those of another day are the same ones again."""
+    file = b'{"formatVersion":"1.0"}\n{"failures":[["a",100,50],["a",150,20],["a",300,10],["b",120,5]]}\n{"at":400}\n{"at":500}\n'
+    trace = read_recording("demand", [("d", file), ("e", file.replace(b"400", b"600").replace(b"500", b"700"))])
+    spans = [(name, one.from_seconds, one.until_seconds) for name, one in trace.shortages]
+    assert spans == [("a", 100, 170), ("a", 300, 310), ("b", 120, 125)]
+    later = trace.starting_at(trace.start_seconds + 7).shortages
+    assert [(one.from_seconds, one.until_seconds) for _, one in later] == [(107, 177), (307, 317), (127, 132)]
 
 
 class Watched:
@@ -181,4 +197,27 @@ def test_a_replay_of_what_was_recorded_decides_as_the_recorded_loop(pods: list[i
     original = Watched(policy(group), trace)
     recording = read_recording("curve", list(original.files.items()))
     again = Watched(policy(group), recording.between(trace.start_seconds, trace.end_seconds))
+    assert again.plans == original.plans
+
+
+def test_a_recorded_week_is_decided_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Seven days of three workloads, and a window every night: all plans are those of the recorded loop. Both replays look every
+    six hours where nothing happens, instead of every ten minutes."""
+    monkeypatch.setattr(replays, "_IDLE_SECONDS", 6 * 3_600)
+    seed = random.SystemRandom().randrange(2**31)
+    print(f"seed {seed}")
+    chance = random.Random(seed)
+    night = Window(schedule="0 20 * * *", duration_seconds=10 * 3_600, size=Size(min=2))
+    group = node_group("general", template=FOUR_CORES, price_per_hour="1", windows=(night,))
+    head = ("# pod api: cpu=500m memory=1Gi", "# pod batch: cpu=3 memory=4Gi", "# pod web: cpu=1 memory=2Gi")
+    rows = [
+        f"{NOON + at * 3_600},{chance.randint(1, 4)},{chance.randint(0, 2)},{chance.randint(0, 6)}"
+        for at in sorted(chance.sample(range(7 * 24), 30))
+    ]
+    text = "\n".join((*head, "time,pods:api,pods:batch,pods:web", f"{NOON - 1},1,1,1", *rows, f"{NOON + 7 * DAY},1,1,1"))
+    trace = read_curve("week", text)
+    original = Watched(policy(group), trace)
+    recording = read_recording("week", list(original.files.items()))
+    again = Watched(policy(group), recording.between(trace.start_seconds, trace.end_seconds))
+    assert len(original.plans) > 100
     assert again.plans == original.plans

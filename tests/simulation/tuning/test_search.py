@@ -62,10 +62,17 @@ def planted(seed: int) -> Policy:
     return {THRESHOLD: choice.choice(("30", "40", "60", "70", "80"))} | best
 
 
+def fresh_seeds(count: int) -> range:
+    """Seeds that no earlier run had; a failed test shows them."""
+    first = random.SystemRandom().randrange(2**31 - count)
+    print(f"seeds {first} to {first + count - 1}")
+    return range(first, first + count)
+
+
 def test_a_planted_best_policy_is_found() -> None:
     """In 95 of 100 seeds at least, all of its settings."""
     right = 0
-    for seed in range(100):
+    for seed in fresh_seeds(100):
         best, run = planted(seed), found(seed, planted(seed))
         right += run.verdict is Verdict.PROPOSED and (TODAY | {edit.setting: edit.value for edit in run.edits}) == best
     assert right >= 95
@@ -73,13 +80,13 @@ def test_a_planted_best_policy_is_found() -> None:
 
 @pytest.mark.parametrize("objective", [Objective(), Objective(weights=((Term.COST, 1),), trades=True)], ids=["both", "cost"])
 def test_noise_is_no_better_policy(objective: Objective) -> None:
-    """In 95 of 100 seeds at least. A tenth of noise in a policy's day: some trial always looks better in the search."""
+    """In 95 % of 300 seeds at least. A tenth of noise in a policy's day: some trial always looks better in the search."""
     verdicts = [
         search(KNOBS, *split_periods(PERIODS, seed), Settings(objective=objective, seed=seed), judged(seed, None, 0.1)).verdict
-        for seed in range(100)
+        for seed in fresh_seeds(300)
     ]
-    assert verdicts.count(Verdict.PROPOSED) <= 5
-    assert verdicts.count(Verdict.NOTHING_BETTER) < 100
+    assert verdicts.count(Verdict.PROPOSED) <= 15
+    assert verdicts.count(Verdict.NOTHING_BETTER) < 300
 
 
 def test_held_out_periods_are_never_searched() -> None:
