@@ -68,6 +68,14 @@ class NotDecidedNow(Because, frozen=True, kw_only=True):
     why: str = ""
 
 
+class PartRefused(Because, frozen=True, kw_only=True):
+    """New nodes of several groups replace nodes together, and those of one group are refused."""
+
+    code = "PartRefused"
+    template = "it is one part of a replacement, and the part of {groups} is refused"
+    groups: tuple[str, ...]
+
+
 class Refusal(msgspec.Struct, frozen=True, kw_only=True):
     """One action of the saved plan that is refused, with every reason."""
 
@@ -108,7 +116,24 @@ def intersection(saved: Plan, fresh: Plan, *, policy_digest: str) -> Intersectio
             refused.append(Refusal(action=action, reasons=tuple(reason.reason() for reason in reasons)))
         else:
             done.append(step)
-    return Intersection(actions=counted_down(done), refusals=tuple(refused))
+    whole, parts = _whole(done, refused)
+    return Intersection(actions=counted_down(whole), refusals=(*refused, *parts))
+
+
+def _whole(done: Iterable[Action], refused: Iterable[Refusal]) -> tuple[list[Action], list[Refusal]]:
+    """A replacement is done in all its parts or not at all: one whose other part is refused is refused, too."""
+    groups: dict[tuple[str, ...], list[str]] = {}
+    for refusal in refused:
+        if refusal.action.kind is ActionKind.REPLACE:
+            groups.setdefault(refusal.action.nodes, []).append(refusal.action.group)
+    kept, parts = [], []
+    for action in done:
+        missing = groups.get(action.nodes, ()) if action.kind is ActionKind.REPLACE else ()
+        if missing:
+            parts.append(Refusal(action=action, reasons=(PartRefused(groups=tuple(missing)).reason(),)))
+        else:
+            kept.append(action)
+    return kept, parts
 
 
 def action_key(action: Action) -> tuple[ActionKind, str, str, tuple[str, ...], tuple[str, ...]]:

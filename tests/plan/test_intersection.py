@@ -136,3 +136,18 @@ def test_a_release():
     gone = msgspec.structs.replace(UP, kind=ActionKind.RELEASE, to=4)
     assert [action.kind for action in both(plan(gone, line=None), plan(gone, line=None)).actions] == [ActionKind.RELEASE]
     assert codes(both(plan(gone, line=None), plan(line=None), OTHER_POLICY)) == [["PolicyMoved"]]
+
+
+def test_a_replacement_is_done_in_all_its_parts_or_not_at_all():
+    """Nodes of two groups replace n1 and n2. Somebody took over the second group. A replacement of other nodes goes on."""
+    part = msgspec.structs.replace(UP, kind=ActionKind.REPLACE, nodes=("n1", "n2"))
+    taken = msgspec.structs.replace(part, group="spot", target="MachineDeployment prod/spot")
+    other = msgspec.structs.replace(part, nodes=("n3",))
+    spot = line(name="spot", target=taken.target)
+    groups = (LINE, spot)
+    saved = msgspec.structs.replace(plan(part, taken, other), groups=groups)
+    assert both(saved, saved) == Intersection(actions=(part, taken, other))
+    fresh = msgspec.structs.replace(plan(part, moved(taken, owner_digest="sha256:x"), other), groups=groups)
+    found = both(saved, fresh)
+    assert (found.actions, codes(found)) == ((other,), [["OwnerMoved"], ["PartRefused"]])
+    assert found.refusals[1].reasons[0].message == "it is one part of a replacement, and the part of spot is refused"

@@ -75,19 +75,22 @@ def _alike(actions: tuple[RunAction, ...]) -> Iterator[list[RunAction]]:
         yield run
 
 
-def _kind(action: RunAction) -> tuple[str, str, str, str, str]:
-    return action.kind, action.group, action.state, action.code, action.reason
+def _kind(action: RunAction) -> tuple[object, ...]:
+    # Several groups may replace the same nodes.
+    what = action.nodes if action.kind == "Replace" else action.group
+    return action.kind, what, action.state, action.code, action.reason
 
 
 def _action(actions: list[RunAction]) -> str:
     first, last = actions[0], actions[-1]
-    size = "" if first.from_ == last.to else f" {first.from_} -> {last.to}"
-    nodes = [node for action in actions for node in action.nodes]
-    which = f" ({_nodes(tuple(nodes))})" if nodes else ""
-    more = f" (and {len(actions) - 1} more)" if len(actions) > 1 else ""
+    parts = list(zip(actions, actions, strict=True)) if first.kind == "Replace" else [(first, last)]
+    sizes = ", ".join(f"{one.group}{'' if one.from_ == end.to else f' {one.from_} -> {end.to}'}" for one, end in parts)
+    nodes = tuple(dict.fromkeys(node for action in actions for node in action.nodes))
+    which = f" ({_nodes(nodes)})" if nodes else ""
+    more = f" (and {len(actions) - len(parts)} more)" if len(actions) > len(parts) else ""
     state = "Next turn" if first.code == DEFERRED else first.state
     outcome = "" if first.state == "Done" else f" [{state}: {first.explanation}]"
-    return f"{_VERBS[first.kind]} {first.group}{size}{which}: {first.message}{more}{outcome}"
+    return f"{_VERBS[first.kind]} {sizes}{which}: {first.message}{more}{outcome}"
 
 
 def _nodes(names: tuple[str, ...]) -> str:

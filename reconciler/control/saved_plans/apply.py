@@ -126,7 +126,8 @@ class PlanApplication:
         removals = tuple(action for action in agreed.actions if action.kind in _REMOVALS)
         if self._terms is None:
             return agreed
-        nodes = sum(len(action.nodes) for action in removals)
+        # Each part of a replacement names all nodes that leave.
+        nodes = len({name for action in removals for name in action.nodes})
         evictions = len(evicted_now(world, msgspec.structs.replace(fresh, actions=removals)))
         against = judge_removals(
             nodes,

@@ -71,7 +71,7 @@ def _of_result(result: ActionResult, subject: Subject) -> Happening:
     }
     reason = names.get(action.kind, f"{action.kind}Done") if done else f"{action.kind}{result.state}"
     change = f"{action.from_} -> {action.to}" if action.to != action.from_ else ""
-    words = "; ".join(part for part in (", ".join(action.nodes), change, result.message or action.reason.message) if part)
+    words = "; ".join(part for part in (_named(action.nodes), change, result.message or action.reason.message) if part)
     severity = Severity.NORMAL if done else Severity.WARNING
     return Happening(subject=subject, reason=reason, action=str(action.kind), note=words, severity=severity)
 
@@ -142,7 +142,7 @@ def _pods(plan: Plan, before: Plan | None, grown: set[str]) -> list[Happening]:
     return happenings
 
 
-def _named(things: list[str]) -> str:
+def _named(things: Sequence[str]) -> str:
     """`prod/b, prod/c, prod/d and 40 more`."""
     names = ", ".join(things[:_NAMED])
     return f"{names} and {len(things) - _NAMED} more" if len(things) > _NAMED else names

@@ -17,7 +17,7 @@ from reconciler.plan.approvals.plan_approvals import Approval, Occasion
 from reconciler.plan.plan import Action, ActionKind, Bound, GroupLine, Ownership, OwnerState, Plan
 from reconciler.plan.reason import Reason
 from reconciler.plan.saved_intersection import Intersection, Refusal
-from reconciler.policy.documents import Budget, PolicySet, ScaleDown
+from reconciler.policy.documents import Budget, Consolidation, PolicySet, ScaleDown, Toggle
 from reconciler.providers.contract import WriteResult
 from reconciler.providers.simulated import SimulatedPort
 from reconciler.rendering.documents.apply import WhyNot
@@ -234,6 +234,40 @@ def test_an_approval_is_of_evictions_too() -> None:
     for evictions, code in ((0, "AboveApproval"), (1, "Done")):
         approval = _approval(stage, occasion=occasion, evictions=evictions)
         assert _ends(stage.apply(RemovalTerms(limit=0, approvals=(approval,)))) == [("RemoveNode", "empty", code)]
+
+
+def _repacked() -> Stage:
+    """A node with pods of 3 cores each is replaced by nodes of two groups, so two actions name it."""
+    cluster = ClusterBuilder()
+    for name, cpu, nodes in (("small", "4", 0), ("mid", "8", 0), ("big", "16", 2)):
+        cluster.group(name, nodes=nodes, cpu=cpu)
+    cluster.pods("web", 8, cpu="3", on=["big-1"] * 4 + ["big-2"] * 4)
+    on = ScaleDown(unneeded_time_seconds=0, consolidation=Consolidation(mode=Toggle.ENABLED))
+    prices = {"small": "0.20", "mid": "0.35", "big": "0.80"}
+    rules = policy(
+        *(node_group(name, price_per_hour=price, scale_down=on) for name, price in prices.items()), budgets=(Budget(nodes=100),)
+    )
+    return Stage(cluster, rules)
+
+
+@pytest.mark.parametrize(("limit", "code"), [(1, "Done"), (0, "NotApproved")])
+def test_a_node_counts_once_if_nodes_of_several_groups_replace_it(limit: int, code: str) -> None:
+    """One node leaves, although two actions name it."""
+    stage = _repacked()
+    assert [action.nodes for action in stage.plan.actions] == [("big-1",)] * 2
+    applied = stage.apply(RemovalTerms(limit=limit))
+    assert _ends(applied) == [("Replace", "mid", code), ("Replace", "small", code)]
+    assert [refusal.reasons[0].data["nodes"] for refusal in applied.refusals] == [1] * 2 * (not limit)
+
+
+def test_a_replacement_is_carried_out_in_all_its_parts_or_not_at_all() -> None:
+    """Somebody resized one target since. New nodes of the other group alone would take too few pods and still cost."""
+    stage = _repacked()
+    stage.cluster.write_replicas(SMALL, 1, "kubectl", Via.PATCH)
+    assert {(kind, group) for kind, group, code in _ends(stage.apply()) if code != "Done"} == {
+        ("Replace", "mid"), ("Replace", "small"),
+    }  # fmt: skip
+    assert stage.replicas("mid") == 0
 
 
 SMALL = machine_deployment("small")

@@ -80,6 +80,10 @@ def _told(
             "RemoveNodeRefused", WARNING, "n1; 2 -> 1; no",
         ),
         (_result(ActionKind.REPLACE, from_=2, to=3, nodes=("n1", "n2")), "ReplaceDone", NORMAL, "n1, n2; 2 -> 3; pods wait"),
+        (
+            _result(ActionKind.REPLACE, from_=2, to=3, nodes=tuple(f"n{number}" for number in range(1, 65))),
+            "ReplaceDone", NORMAL, "n1, n2, n3 and 61 more; 2 -> 3; pods wait",
+        ),
     ],
 )  # fmt: skip
 def test_an_action_that_was_tried_is_told_of_its_target(result: ActionResult, reason: str, severity: Severity, note: str) -> None:
