@@ -1,7 +1,6 @@
 """Nodes that may leave: which ones, in which order, when, and what keeps each of the others."""
 
-from array import array
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 import msgspec
 
@@ -151,32 +150,43 @@ class Removals:
         for index in one.takers:
             judged[index] = Judged(candidate=judged[index].candidate, safe=False, blockers=(stays,))
         places = Places(self._draft.state, (*one.takers, *(self._others(one) if one.replacement.elsewhere else ())))
-        later = self._later(one, judged, places.order) if one.replacement.elsewhere else frozenset()
-        for candidate in self._trials.largest_first(judged[index].candidate for index in one.sources):
+        nodes = self._trials.largest_first(judged[index].candidate for index in one.sources)
+        later = self._later(one, nodes, places) if one.replacement.elsewhere else frozenset()
+        for candidate in nodes:
             index, group = candidate.index, candidate.group
-            own = tuple(blocker for blocker in candidate.keeps if blocker.code in codes_asked_by(TAKEOVER))
-            if group is None or own:
-                judged[index] = Judged(candidate=candidate, safe=False, blockers=own)
+            kept = self._stays(candidate, one)
+            if group is None or kept:
+                judged[index] = Judged(candidate=candidate, safe=False, blockers=kept)
                 continue
-            blocker = self._kept(TAKEOVER, candidate, one.replacement.reason, one)
-            blocker = blocker or (MOVES_LATER if index in later else None)
+            blocker = MOVES_LATER if index in later else None
             blocker = blocker or self._move_pods(candidate, one.replacement.reason, places)
             if blocker is not None:
                 judged[index] = Judged(candidate=candidate, safe=False, blockers=(blocker,))
                 continue
             judged[index] = self._when(candidate, group, one.replacement.reason, one)
 
-    def _later(self, one: Takeover, judged: Mapping[int, Judged], places: "array[int]") -> frozenset[int]:
+    def _stays(self, candidate: Candidate, one: Takeover) -> tuple[Blocker, ...]:
+        """What keeps a node of a replacement under way, apart from room for its pods."""
+        own = tuple(blocker for blocker in candidate.keeps if blocker.code in codes_asked_by(TAKEOVER))
+        if own or candidate.group is None:
+            return own
+        kept = self._kept(TAKEOVER, candidate, one.replacement.reason, one)
+        return () if kept is None else (kept,)
+
+    def _later(self, one: Takeover, nodes: Iterable[Candidate], places: Places) -> frozenset[int]:
         """Nodes whose pods, together with those of the others, may not all find a place, in whatever order they are bound. So
-        they wait until the others have moved. The first one never waits."""
-        nodes = self._trials.largest_first(judged[index].candidate for index in one.sources)
-        if self._trials.move_together(nodes, places):
+        they wait until the others have moved. None waits for a node that could not move alone."""
+        reason = one.replacement.reason
+        free = [n for n in nodes if not self._stays(n, one) and self._move_pods(n, reason, places, only_tried=True) is None]
+        if self._trials.move_together(free, places.order):
             return frozenset()
-        going = list[Candidate]()
-        for candidate in nodes:
-            if not going or self._trials.move_together([*going, candidate], places):
+        going, later = list[Candidate](), set[int]()
+        for candidate in free:
+            if not going or self._trials.move_together([*going, candidate], places.order):
                 going.append(candidate)
-        return frozenset(one.sources) - {candidate.index for candidate in going}
+            else:
+                later.add(candidate.index)
+        return frozenset(later)
 
     def _others(self, one: Takeover) -> Iterable[int]:
         """Nodes that stay and may take pods of a replacement as well as the new ones."""

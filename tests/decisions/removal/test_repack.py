@@ -245,8 +245,8 @@ def test_what_was_given_up_is_not_paid_for_again_within_a_day() -> None:
     cluster.pods("other", 2, cpu="4", on=["mid-1", "small-1"])
     plan, memory = decide(cluster.world(), _rules(), memory, NOW)
     assert "big-1" not in _named(plan)
-    assert memory.given_up == {"big-1": NOW}
-    memory = Memory(given_up=memory.given_up)
+    assert memory.given_up == {"big-1": NOW, "mid-1": NOW, "small-1": NOW}
+    memory = Memory(given_up={"big-1": NOW})
     again, after = decide(_uneven().world(), _rules(), memory, NOW + GIVEN_UP_SECONDS - 1)
     assert (_named(again), after.given_up) == ({"big-2"}, {"big-1": NOW})
     later, after = decide(_uneven().world(), _rules(), memory, NOW + GIVEN_UP_SECONDS)
@@ -266,6 +266,42 @@ def test_pods_of_several_nodes_do_not_take_each_others_places() -> None:
     plan = plan_of(cluster.world(), _rules(), memory)
     assert _removes(plan) == ["big-1"]
     assert blocker_codes(plan, "big-2") == ["MovesLater"]
+
+
+def _two_sources(mid_nodes: int) -> tuple[ClusterBuilder, Memory]:
+    """Two nodes with a pod of 6 cores and one of 2. What replaces them is a node of 4 cores, and nodes of 8."""
+    cluster = ClusterBuilder()
+    cluster.group("big", nodes=2, cpu="16")
+    cluster.pods("six", 1, cpu="6", on="big-1")
+    cluster.pods("two", 1, cpu="2", on="big-2")
+    cluster.group("mid", nodes=mid_nodes, cpu="8", created=NOW - 60)
+    cluster.group("small", nodes=1, cpu="4", created=NOW - 60)
+    begun = {"nodes": ("big-1", "big-2"), "to": 1, "started_seconds": NOW - 120, "saving_micros": 1, "elsewhere": True}
+    return cluster, Memory(replacements=(Replacement(target=SMALL, **begun),))
+
+
+def test_no_node_waits_for_one_that_cannot_leave() -> None:
+    """The pod of 6 cores fits nowhere. The other node is drained all the same."""
+    cluster, memory = _two_sources(0)
+    plan = plan_of(cluster.world(), _rules(), memory)
+    assert _removes(plan) == ["big-2"]
+    assert blocker_codes(plan, "big-1") == ["NoPlaceToMove"]
+
+
+def test_no_node_waits_for_one_that_something_else_keeps() -> None:
+    """Nothing may evict the pod of 6 cores."""
+    cluster, memory = _two_sources(1)
+    cluster.pods("kept", 1, cpu="6", on="big-1", traits={"safe_to_evict": "false"})
+    plan = plan_of(cluster.world(), _rules(), memory)
+    assert "big-2" in _removes(plan)
+    assert blocker_codes(plan, "big-1") == ["NotSafeToEvict"]
+
+
+def test_a_new_node_is_not_replaced_again_within_a_day() -> None:
+    """Or the same demand would pay twice."""
+    cluster = _coming("mid", "small")
+    _, memory = decide(cluster.world(), _rules(), _under_way(), NOW)
+    assert memory.given_up == {"mid-1": NOW, "small-1": NOW}
 
 
 def test_a_search_that_ends_early_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -30,7 +30,8 @@ from reconciler.values.money import price_text
 PATIENCE_SECONDS = 3600
 """So long after the new node should have been there, nodes that cannot be drained are no longer waited for."""
 GIVEN_UP_SECONDS = 86_400
-"""So long nodes whose replacement was given up are not replaced again, so that the same is not paid for twice."""
+"""So long nodes are not replaced that stayed when their replacement was given up, or that a repack added. So the same demand does
+not pay twice."""
 
 
 class Replaced(msgspec.Struct, frozen=True):
@@ -61,7 +62,7 @@ def consolidate(
     wanted = {part: _still_wanted(draft, one, judged) for one in under_way for part in one.parts}
     going_on = tuple(one for one, goes_on in wanted.items() if goes_on)
     over = [one for one, goes_on in wanted.items() if not goes_on]
-    tiers, given_up = _after_given_up(draft, over), _given_up(draft, over)
+    tiers, given_up = _after_given_up(draft, over), _given_up(draft, over, under_way)
     if removals.halted:
         return Replaced(None, {}, going_on, tiers, given_up)
     calm = not draft.added and not going_on and not any(group.removed for group in draft.groups)
@@ -124,13 +125,15 @@ def _after_given_up(draft: Draft, given_up: Iterable[Replacement]) -> Mapping[st
     return tiers
 
 
-def _given_up(draft: Draft, over: Iterable[Replacement]) -> Mapping[str, int]:
-    """Nodes that stayed when a replacement ended, and since when: they are not tried again for a day."""
+def _given_up(draft: Draft, over: Iterable[Replacement], under_way: Iterable[Takeover]) -> Mapping[str, int]:
+    """Nodes that stayed when a replacement ended, or that a repack added, and since when: they are not tried again for a day."""
     names = {node.name for node in draft.world.nodes}
+    added = (index for one in under_way if one.replacement.elsewhere for index in one.takers)
+    stayed = {draft.world.nodes[index].name for index in added}
     lasting = {
         name: at for name, at in draft.memory.given_up.items() if name in names and draft.now_seconds - at < GIVEN_UP_SECONDS
     }
-    stayed = {name for one in over if one.reason is RemovalReason.CONSOLIDATED for name in one.nodes if name in names}
+    stayed.update(name for one in over if one.reason is RemovalReason.CONSOLIDATED for name in one.nodes if name in names)
     return dict(sorted({**lasting, **dict.fromkeys(stayed, draft.now_seconds)}.items()))
 
 
