@@ -7,6 +7,7 @@ from decimal import Decimal
 import msgspec
 
 from reconciler.plan.plan import NodeState, Plan
+from reconciler.plan.waste import Wastes, wastes
 from reconciler.values.instant import UnixSeconds
 
 HOUR_SECONDS = 3600
@@ -14,6 +15,8 @@ MOST_HOURS = 15 * 24
 """Fifteen days: a week and the week before it."""
 MOST_NEWS = 400
 LONGEST_WORDS = 300
+MOST_WASTES = 20
+"""Rows of the table of waste: a state object is small."""
 _MOST_CAUSES = 8
 _UNDERUSED = (NodeState.EMPTY, NodeState.UNDERUTILIZED)
 
@@ -55,11 +58,12 @@ class News(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Week(msgspec.Struct, frozen=True, kw_only=True):
-    """The hours in their order, and the news, oldest first."""
+    """The hours in their order, and the news, oldest first. `waste` is the table of the last plan, its most expensive rows."""
 
     currency: str = ""
     hours: tuple[Hour, ...] = ()
     news: tuple[News, ...] = ()
+    waste: Wastes = Wastes()
 
 
 def with_plan(
@@ -89,7 +93,9 @@ def with_plan(
         failed_removals=last.failed_removals + failed_removals,
         kept=dict(sorted(kept.most_common(_MOST_CAUSES))),
     )
-    return msgspec.structs.replace(week, currency=plan.cost.currency, hours=(*before, made)[-MOST_HOURS:])
+    table = wastes(plan)
+    waste = msgspec.structs.replace(table, rows=table.rows[:MOST_WASTES])
+    return msgspec.structs.replace(week, currency=plan.cost.currency, hours=(*before, made)[-MOST_HOURS:], waste=waste)
 
 
 def with_news(week: Week, fresh: Iterable[News]) -> Week:

@@ -87,3 +87,12 @@ def test_fifteen_days_are_small() -> None:
     )
     week = with_news(Week(hours=hours), [news(number, f"{number} " + "x" * 300) for number in range(MOST_NEWS)])
     assert len(msgspec.json.encode(week)) < 350_000
+
+
+def test_the_waste_is_that_of_the_last_plan() -> None:
+    """An idle node of 0.36 an hour is used by a tenth: 236.52 a month."""
+    group = msgspec.structs.replace(plan().groups[0], price_per_hour="0.36")
+    with_idle = msgspec.structs.replace(plan(idle=1), groups=(group,))
+    week = with_plan(Week(), with_idle, NINE, 10)
+    assert [(row.code, row.per_month) for row in week.waste.rows] == [("LocalStorage", "236.52")]
+    assert with_plan(week, plan(), NINE, 10).waste.rows == ()

@@ -371,7 +371,7 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         "not c.blockers and c.group is not None and (c.index not in apart) -> not c.blockers and c.index not in apart": (
             "a node of no group has a blocker that says so"
         ),
-        "group is None or own -> own": "a node of no group has a blocker that says so",
+        "group is None or kept -> kept": "a node of no group has a blocker that says so",
         (
             "node != candidate.index and any((state.fits(shape, node) for shape in shapes)) -> "
             "any((state.fits(shape, node) for shape in shapes))"

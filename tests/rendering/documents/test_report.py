@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from reconciler.plan.waste import Waste, Wastes
 from reconciler.plan.week import Hour, News, Week
 from reconciler.rendering.documents.report import HeldGroup, report_document, report_tree
 from reconciler.rendering.printers.chat import MOST_CHARACTERS, slack_body, teams_body
@@ -78,3 +79,28 @@ def test_bodies_for_chats_are_bounded_and_escaped(most: int) -> None:
     assert "<!channel>" not in slack
     assert ("&lt;b&gt; &amp; 'x'" in slack) == (most == 1)
     assert slack_body(tree)["text"].startswith("*3 nodes added and 1 removed in the last 24h;")  # type: ignore[attr-defined]
+
+
+def test_waste_names_the_line_of_the_policy() -> None:
+    """Each row has what it is about, its nodes, both amounts, and the key with its place. The note has the sum."""
+    rows = (
+        Waste(
+            code="NotUnderutilized", group="general", object="general", nodes=12, per_month="410.2", alone_per_month="400.00",
+            setting="scaleDown.utilizationThresholdPercent", place="policies/prod.yaml:14:5",
+        ),
+        Waste(code="NotEnoughPdb", group="general", object="shop/web", nodes=1, per_month="9.8", alone_per_month="9.8"),
+    )  # fmt: skip
+    waste = Wastes(currency="USD", nodes=20, unknown_nodes=2, cost_per_month="1460.00", requested_per_month="1040.00", rows=rows)
+    text = document_text(report_tree(report_document(Week(currency="USD", waste=waste), "prod", NOW, DAY)), width=0)
+    for line in (
+        "NotUnderutilized general 12 $410.20 $400.00 scaleDown.utilizationThresholdPercent (policies/prod.yaml:14:5)",
+        "NotEnoughPdb general: shop/web 1 $9.80 $9.80 -",
+        "$1,040.00 of $1,460.00 a month is requested by pods.",
+        "2 nodes without a price or a utilization.",
+    ):
+        assert line in " ".join(text.split()), text
+
+
+def test_without_waste_there_is_no_table_of_it() -> None:
+    text = document_text(report_tree(report_document(WEEK, "prod", NOW, DAY)), width=0)
+    assert "idle capacity" not in text
