@@ -29,6 +29,7 @@ from reconciler.decisions.situation.belonging import Belonging, belongings, note
 from reconciler.decisions.situation.clocks import by_now
 from reconciler.decisions.situation.evidence import as_observed, note_arrivals
 from reconciler.decisions.situation.group_situation import GroupSituation, group_situations, node_states
+from reconciler.decisions.situation.loose_groups import without_loose_groups
 from reconciler.decisions.situation.request_clocks import note_waiting
 from reconciler.decisions.situation.requests_under_way import note_lead_times
 from reconciler.decisions.situation.tier_returns import note_tiers
@@ -70,6 +71,7 @@ class View(msgspec.Struct, frozen=True):
         world = with_buffers_asked(with_last_writes(world, memory, now_seconds), policy.policy)
         world = with_requests_asked(world, policy.policy)
         world = with_resolved_claims(with_default_spread(world, policy.policy))
+        world = without_loose_groups(world, policy.policy.pods.gang_labels)
         memory = note_arrivals(memory, world, policy.digest, now_seconds)
         world = as_observed(world, memory, now_seconds)
         waiting = waiting_pods(world)

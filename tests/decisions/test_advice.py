@@ -252,6 +252,7 @@ DRAINED: dict[str, tuple[Drained, tuple[Drained, ...]]] = {
 }
 NOT_DRAINED = {
     "ControllerUnknown": "the snapshot lacks its kind: `reconciler snapshot` captures it, in tests/cli/commands/test_snapshot.py",
+    "GangIndivisible": "needs a PodGroup beside the pods: both ways are taken in tests/decisions/removal/test_gang_minimum.py",
     "GangMinimum": "needs a PodGroup beside the pods: both ways are taken in tests/decisions/removal/test_gang_minimum.py",
     "NotModelled": "the advice is to drain by hand, of which no decision hears",
 }

@@ -85,6 +85,8 @@ class ClaimUse(msgspec.Struct, frozen=True, order=True, kw_only=True):
     unclear: str = ""
 
 
+PREEMPTS = "PreemptLowerPriority"
+"""What `preemptionPolicy` means where it is not set."""
 UNKNOWN_SPREAD = "the scheduler's default topology spread (not all Services and controllers were captured)"
 
 
@@ -97,6 +99,7 @@ class PodShape(msgspec.Struct, frozen=True, kw_only=True):
     order of the pod. Until a generated one is resolved, a shape with it belongs to a single pod.
     `required_features` names what a node's kubelet must declare that it can do (plugin NodeDeclaredFeatures).
     `pod_group` is the name of the PodGroup that its pods are bound with (empty: each is bound by itself).
+    `preemption_policy` of such pods must be one (empty for all others).
     `not_modelled` names fields of `spec` whose meaning is not known here. `defect` is why the rest was left out: judging it
     failed (see `cluster.defects`).
     """
@@ -119,6 +122,7 @@ class PodShape(msgspec.Struct, frozen=True, kw_only=True):
     host_name_bound: bool = False
     required_features: tuple[str, ...] = ()
     pod_group: str = ""
+    preemption_policy: str = ""
     not_modelled: tuple[str, ...] = ()
     defect: str = ""
 

@@ -7,6 +7,7 @@ import msgspec
 from reconciler.cluster.nodes.declared_features import required
 from reconciler.cluster.nodes.node import HOSTNAME_LABEL
 from reconciler.cluster.pods.pod import (
+    PREEMPTS,
     AffinityTerm,
     ClaimUse,
     HostPort,
@@ -94,7 +95,8 @@ def draft_shape(
     )
     if isinstance(spec, wire.WholePodSpec):
         group = spec.scheduling_group.pod_group_name if spec.scheduling_group is not None else ""
-        shape = msgspec.structs.replace(shape, pod_group=group, not_modelled=spec.not_modelled)
+        preempts = (spec.preemption_policy or PREEMPTS) if group else ""
+        shape = msgspec.structs.replace(shape, pod_group=group, preemption_policy=preempts, not_modelled=spec.not_modelled)
     settled = spec.priority is not None
     return ShapeDraft(shape=shape, priority_class=None if settled else spec.priority_class_name or "", problems=requests.problems)
 

@@ -192,6 +192,7 @@ class PodRows:
                 status.resource_claim_statuses if status and spec.resource_claims else None,
                 spec.not_modelled,
                 spec.scheduling_group,
+                spec.preemption_policy if spec.scheduling_group else None,
             )
         )
         number = self._draft_numbers.get(key)

@@ -162,13 +162,15 @@ class PodSpec(msgspec.Struct, rename="camel", gc=False):
 
 
 class WholePodSpec(PodSpec, rename="camel", gc=False, forbid_unknown_fields=True, kw_only=True):
-    """`spec` of a pod. Apart from its group, the fields that it adds decide neither where the pod may run nor what its end costs.
-    A pod with any other field is not modelled: `not_modelled` names such fields, sorted.
+    """`spec` of a pod. Apart from the first two, the fields that it adds decide neither where the pod may run nor what its end
+    costs. A pod with any other field is not modelled: `not_modelled` names such fields, sorted.
 
     SOURCE: k8s.io/api/core/v1, version 1.37.
     """
 
     scheduling_group: SchedulingGroup | None = None
+    # Whether other pods go for it. A node for it is needed all the same, but all pods of a PodGroup must agree.
+    preemption_policy: str | None = None
     # The kubelet ends the pod.
     active_deadline_seconds: Raw = EMPTY
     # Identities, names and settings inside the pod.
@@ -194,8 +196,6 @@ class WholePodSpec(PodSpec, rename="camel", gc=False, forbid_unknown_fields=True
     eviction_responders: Raw = EMPTY
     # kube-scheduler does not read it; a node of the wrong system is kept away by selectors and taints.
     os: Raw = EMPTY
-    # Whether other pods go for it. A node for it is needed all the same.
-    preemption_policy: Raw = EMPTY
     # They say when the pod is ready.
     readiness_gates: Raw = EMPTY
     # No pod has a field of this name.

@@ -28,13 +28,11 @@ class PodGroupSpec(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
 
     scheduling_policy: SchedulingPolicy
     priority: Int64 | None = None
-    # Where the group comes from.
+    disruption_mode: dict[str, dict[str, Raw]] | str | None = None
+    preemption_policy: str | None = None
+    # Where the group comes from. Its controller has copied what counts.
     workload_ref: Raw = EMPTY
     pod_group_template_ref: Raw = EMPTY
-    # Who goes together if a pod of higher priority needs the room.
-    disruption_mode: Raw = EMPTY
-    # Whether the group goes for others. A node for it is needed all the same.
-    preemption_policy: Raw = EMPTY
     # `priority` is what it means.
     priority_class_name: Raw = EMPTY
 

@@ -11,9 +11,9 @@ import msgspec
 
 from reconciler.cluster.pods.pod import PodShape
 from reconciler.cluster.world import World
-from reconciler.decisions.demand.pod_groups import grouped_pods
 from reconciler.decisions.demand.queue import Lot, Served
 from reconciler.decisions.reasons.pods import GangIncomplete, NoGroupFits
+from reconciler.decisions.situation.pod_groups import grouped_pods
 from reconciler.decisions.situation.waiting_pods import WaitingPods
 from reconciler.plan.plan import PodOutcome
 from reconciler.plan.reason import Reason

@@ -8,10 +8,10 @@ import msgspec
 
 from reconciler.cluster.pods.pod import PodShape
 from reconciler.cluster.world import World
-from reconciler.decisions.demand.pod_groups import grouped_pods
 from reconciler.decisions.demand.queue import Demand, Lot, Served
 from reconciler.decisions.demand.surplus import surplus
 from reconciler.decisions.reasons.pods import Delayed, Expendable, NotJudged, NotModelled, OtherScheduler
+from reconciler.decisions.situation.pod_groups import grouped_pods
 from reconciler.decisions.situation.waiting_pods import WaitingPods
 from reconciler.plan.plan import PodOutcome
 from reconciler.plan.reason import Reason

@@ -178,6 +178,21 @@ class GangMinimum(KeepsNode, frozen=True, kw_only=True):
     template = "PodGroup {group} needs {min_count:pod}, {running} of its pods run, and the drain takes {leaving} of them"
 
 
+class GangIndivisible(KeepsNode, frozen=True, kw_only=True):
+    """The pods of a PodGroup may only be disrupted together (`spec.disruptionMode`), and others of them run on other nodes
+    (`drain.podGroups`)."""
+
+    code = "GangIndivisible"
+    group: str
+    running: int
+    leaving: int
+
+    template = (
+        "spec.disruptionMode of PodGroup {group} disrupts its pods only together, "
+        "and the drain takes {leaving} of its {running:pod}"
+    )
+
+
 class SeveralPdbs(KeepsNode, frozen=True, kw_only=True):
     """Several PodDisruptionBudgets cover the pod. The eviction API returns an error (measured on kube-apiserver 1.36)."""
 

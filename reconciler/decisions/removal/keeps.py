@@ -482,7 +482,7 @@ KEEPS: tuple[Keep[Any], ...] = (
     *_found(Ends.PERSON, _ALL, pods.MinReplicas, pods.SystemPod),
     *_found(Ends.PERSON, _LOOP | ROLLOUT, pods.PodNotModelled, pods.SeveralPdbs, nodes.RemovalsHalted),
     *_found(Ends.PODS, _LOOP | ROLLOUT, pods.NotEnoughPdb),
-    *_found(Ends.PODS, _LOOP, pods.GangMinimum),
+    *_found(Ends.PODS, _LOOP, pods.GangMinimum, pods.GangIndivisible),
     *OF_REMOVALS,
     *_found(Ends.PODS, PLAN | TAKEOVER | ROLLOUT, nodes.NoPlaceToMove, nodes.PlaceNotSafe, nodes.NoPlaceForSome),
     *_found(Ends.PODS, _LOOP, nodes.HeadroomElsewhere, nodes.BudgetUsedUp),

@@ -123,7 +123,12 @@ class DrainRules(msgspec.Struct, frozen=True, kw_only=True):
         BlockRule,
         _rule("Pods with hostPath or emptyDir volumes that are not declared safe to lose.", "--skip-nodes-with-local-storage"),
     ] = BlockRule.BLOCK
-    pod_groups: Annotated[BlockRule, _rule("Pods of a PodGroup without which fewer run than its `minCount`.")] = BlockRule.BLOCK
+    pod_groups: Annotated[
+        BlockRule,
+        _rule(
+            "Pods of a PodGroup without which fewer run than its `minCount`, or that may only be disrupted with all others of it."
+        ),
+    ] = BlockRule.BLOCK
     unreplicated: Annotated[BlockRule, _rule("Pods without a controller.")] = BlockRule.BLOCK
     custom_controllers: Annotated[
         BlockRule,

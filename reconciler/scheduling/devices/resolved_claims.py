@@ -10,6 +10,7 @@ import msgspec
 
 from reconciler.cluster.devices.resource_claim import ClaimTemplate, ResourceClaim
 from reconciler.cluster.pods.pod import ClaimUse, PodShape
+from reconciler.cluster.pods.shape_numbers import ShapeNumbers
 from reconciler.cluster.world import World, with_pod_shapes
 from reconciler.scheduling.devices.special_claims import with_left_over_claims
 
@@ -33,7 +34,7 @@ def with_resolved_claims(world: World) -> World:
     special = bytearray(any(_is_open(use) for use in shape.claims) for shape in world.pod_shapes)
     if not any(special):
         return world
-    evidence, numbers = _Evidence(world), _Numbers()
+    evidence, numbers = _Evidence(world), ShapeNumbers()
     pods = world.pods
     rows_of: dict[int, list[int]] = {}
     for row, number in enumerate(pods.shape):
@@ -61,22 +62,6 @@ def with_resolved_claims(world: World) -> World:
     # Numbers are asked for first: new shapes come with them.
     named = with_pod_shapes(world, (), pods.with_columns(shape=column), of_template)
     return msgspec.structs.replace(named, pod_shapes=tuple(numbers.shapes))
-
-
-class _Numbers:
-    """Shapes by number, each once. Bytes identify a shape, because hashing the shape itself visits all of its parts."""
-
-    def __init__(self) -> None:
-        self.shapes: list[PodShape] = []
-        self._known: dict[bytes, int] = {}
-        self._encode = msgspec.msgpack.Encoder().encode
-
-    def of(self, shape: PodShape) -> int:
-        """The number of a shape, which is the next one where it is new."""
-        number = self._known.setdefault(self._encode(shape), len(self.shapes))
-        if number == len(self.shapes):
-            self.shapes.append(shape)
-        return number
 
 
 def _is_open(use: ClaimUse) -> bool:

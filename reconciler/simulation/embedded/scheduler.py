@@ -12,7 +12,7 @@ from itertools import groupby
 
 import msgspec
 
-from reconciler.decisions.demand.pod_groups import GroupedPods, grouped_pods
+from reconciler.decisions.situation.pod_groups import GroupedPods, grouped_pods
 from reconciler.decisions.situation.waiting_pods import waiting_pods
 from reconciler.scheduling.state import SchedulingState
 from reconciler.simulation.embedded.objects import ClusterObjects

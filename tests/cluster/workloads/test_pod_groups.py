@@ -18,14 +18,42 @@ def _read(spec: object, version: str = "v1beta1") -> PodGroup:
     [
         (GANG, 6),
         ({"schedulingPolicy": {"basic": {}}}, 1),
-        ({**GANG, "workloadRef": {"workloadName": "w", "templateName": "t"}, "disruptionMode": {"all": {}}}, 6),
-        ({**GANG, "podGroupTemplateRef": {"workload": {}}, "disruptionMode": "PodGroup", "priorityClassName": "x"}, 6),
+        ({**GANG, "workloadRef": {"workloadName": "w", "templateName": "t"}, "disruptionMode": {"single": {}}}, 6),
+        ({**GANG, "podGroupTemplateRef": {"workload": {}}, "disruptionMode": "Pod", "priorityClassName": "x"}, 6),
         ({**GANG, "schedulingConstraints": {}, "resourceClaims": [], "zebra": None}, 6),
     ],
 )
 def test_groups_that_are_understood(spec: Object, least: int) -> None:
     """Fields that decide nothing, and empty ones, change nothing."""
     assert _read(spec) == PodGroup(namespace="shop", name="train", min_count=least)
+
+
+@pytest.mark.parametrize("mode", ["PodGroup", {"all": {}}])
+def test_pods_that_go_together(mode: object) -> None:
+    """As 1.36 and 1.37 write it."""
+    assert _read({**GANG, "disruptionMode": mode}) == PodGroup(namespace="shop", name="train", min_count=6, indivisible=True)
+
+
+@pytest.mark.parametrize("mode", ["Pods", {"some": {}}, {"all": {"zebra": 1}}, {"all": {}, "single": {}}])
+def test_modes_of_disruption_that_are_not_known(mode: object) -> None:
+    """The group names the field."""
+    assert _read({**GANG, "disruptionMode": mode}).not_modelled == ("disruptionMode",)
+
+
+def test_whom_pods_displace() -> None:
+    """Only pods of a group keep it: all of them must agree."""
+    group = {"podGroupName": "train"}
+    world = world_of(
+        pod("a", schedulingGroup=group),
+        pod("b", schedulingGroup=group, preemptionPolicy="PreemptLowerPriority"),
+        pod("c", schedulingGroup=group, preemptionPolicy="Never"),
+        pod("d", preemptionPolicy="Never"),
+        pod("e"),
+    )
+    shapes = [world.pod_shapes[one.shape] for one in world.pods]
+    assert [shape.preemption_policy for shape in shapes] == ["PreemptLowerPriority", "PreemptLowerPriority", "Never", "", ""]
+    assert (shapes[0] == shapes[1], shapes[3] == shapes[4]) == (True, True)
+    assert _read({**GANG, "preemptionPolicy": "Never"}).preemption_policy == "Never"
 
 
 def test_the_version_of_1_36() -> None:

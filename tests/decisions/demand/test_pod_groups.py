@@ -159,6 +159,39 @@ def test_an_older_scheduler_compares_no_priorities() -> None:
     assert group(_plan(msgspec.structs.replace(world, scheduler_version=(1, 36, 3))), "general").desired == 6
 
 
+def _one_runs(**more: object) -> ClusterBuilder:
+    """A member on a node, unlike those that wait."""
+    cluster = ClusterBuilder()
+    cluster.group("general", nodes=1)
+    members(cluster, 3)
+    cluster.pods("old", 1, cpu="4", on="general-1", owner="Job", shape={"pod_group": "train", **more})
+    return cluster
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        ({"priority": 5}, "its priority is 0, and that of a pod is 5"),
+        ({"preemption_policy": "Never"}, "differ in spec.preemptionPolicy"),
+        ({"scheduler_name": "other"}, "differ in spec.schedulerName"),
+    ],
+)
+def test_a_member_that_runs_differs(more: dict[str, object], words: str) -> None:
+    """SOURCE: `validateScheduledPods` of kube-scheduler 1.37. Before, only pods that wait were compared."""
+    world = seen(_one_runs(**more), train(3))
+    plan = _plan(world)
+    assert {line.outcome for line in plan.pods} == {PodOutcome.UNPLACEABLE}
+    assert words in plan.pods[0].reasons[0].message
+    assert group(_plan(msgspec.structs.replace(world, scheduler_version=(1, 36, 3))), "general").desired == 4
+
+
+def test_a_group_that_displaces_others() -> None:
+    """Its pods say the same, or it is not bound."""
+    cluster = _cluster(("train", 6))
+    plan = _plan(seen(cluster, train(6, preemption_policy="Never")))
+    assert "or from that of the group" in plan.pods[0].reasons[0].message
+
+
 def test_pods_of_two_schedulers() -> None:
     """kube-scheduler refuses such a group."""
     cluster = _cluster(("train", 3))

@@ -53,9 +53,34 @@ def test_what_the_gang_needs() -> None:
     assert later.message == "PodGroup shop/train needs 2 pods, 2 of its pods run, and the drain takes 1 of them"
 
 
-def test_the_policy_may_allow_it() -> None:
+def test_pods_that_may_only_go_together() -> None:
+    """Of three, none leaves alone, however few are needed."""
+    whole = msgspec.structs.replace(_least(1), indivisible=True)
+    plan = _plan(_world(whole))
+    assert not of_kind(plan, ActionKind.REMOVE_NODE)
+    (blocker,) = node(plan, "general-1").blockers
+    assert (blocker.code, blocker.message) == (
+        "GangIndivisible",
+        "spec.disruptionMode of PodGroup shop/train disrupts its pods only together, and the drain takes 1 of its 3 pods",
+    )
+
+
+def test_all_pods_of_one_node_go_together() -> None:
+    """A group that runs on one node leaves with it."""
+    cluster = ClusterBuilder()
+    cluster.group("general", nodes=2, cpu="8")
+    cluster.group("kept", nodes=1, cpu="8")
+    cluster.pods("train", 3, cpu="1", on="general-1", shape={"pod_group": "train"})
+    cluster.pods("other", 1, cpu="5", on="kept-1")
+    groups = (msgspec.structs.replace(_least(1), indivisible=True),)
+    plan = _plan(cluster.world(pod_groups=groups, captured=(*CAPTURED, "PodGroup")))
+    assert ("general-1",) in [action.nodes for action in of_kind(plan, ActionKind.REMOVE_NODE)]
+
+
+@pytest.mark.parametrize("group", [TRAIN, msgspec.structs.replace(TRAIN, indivisible=True)])
+def test_the_policy_may_allow_it(group: PodGroup) -> None:
     """`drain.podGroups: Allow`."""
-    assert len(of_kind(_plan(_world(TRAIN), DrainRules(pod_groups=BlockRule.ALLOW)), ActionKind.REMOVE_NODE)) == 3
+    assert len(of_kind(_plan(_world(group), DrainRules(pod_groups=BlockRule.ALLOW)), ActionKind.REMOVE_NODE)) == 3
 
 
 def test_pods_that_are_not_ready_are_no_loss() -> None:

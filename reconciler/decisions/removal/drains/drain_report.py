@@ -31,6 +31,7 @@ ADVICE = {
     "CustomController": "annotate it safe-to-evict if its controller recreates it, or set drain.customControllers: Allow",
     "DoNotDisrupt": "wait until it ends, or remove the annotation",
     "DoNotDisruptUnreadable": "write true, false, a duration such as 4h, or an instant such as 2026-11-21T18:00:00Z",
+    "GangIndivisible": "end the pods of the PodGroup together, or set drain.podGroups: Allow",
     "GangMinimum": "run more pods than minCount of the PodGroup, lower it, or set drain.podGroups: Allow",
     "JobAwaited": "wait until it finishes, or bound the wait by drain.maxPodAge",
     "JobRunning": "wait until it finishes, or set drain.jobs: Wait or Allow",

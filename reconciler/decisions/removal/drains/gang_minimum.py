@@ -1,4 +1,4 @@
-"""How many running pods of each PodGroup may leave before fewer run than its `minCount`.
+"""How many running pods of each PodGroup may leave before fewer run than its `minCount`. Of some, only all may leave together.
 
 kube-scheduler checks the minimum only when it binds pods. The job itself may stop below it, so a removal keeps it.
 """
@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Mapping
 
 from reconciler.cluster.world import World
-from reconciler.decisions.demand.pod_groups import ready_members, unclear_group
-from reconciler.decisions.reasons.drain_rules import GangMinimum
+from reconciler.decisions.reasons.drain_rules import GangIndivisible, GangMinimum
+from reconciler.decisions.situation.pod_groups import ready_members, unclear_group
 
 
 class GangLedger:
@@ -20,19 +20,20 @@ class GangLedger:
         self.unclear = {
             number: why for number, key in self._key_of.items() if (why := unclear_group(world, "/".join(key), groups.get(key)))
         }
-        self._least = {key: one.min_count for key, one in groups.items() if one.min_count > 1}
+        self._least = {key: one.min_count for key, one in groups.items() if one.min_count > 1 or one.indivisible}
+        self._indivisible = {key for key, one in groups.items() if one.indivisible}
         self._running = Counter(ready_members(world)) if self._key_of else Counter[tuple[str, str]]()
 
     def covers(self, shape: int) -> bool:
-        """Whether pods of the shape have a minimum."""
+        """Whether pods of the shape may not leave one by one."""
         return self._key_of.get(shape) in self._least
 
     def name_of(self, shape: int) -> str:
         """The gang of pods of the shape, as reasons name it."""
         return "/".join(self._key_of.get(shape, ()))
 
-    def short(self, counts: Mapping[int, int]) -> GangMinimum | None:
-        """The first gang that would lose its minimum without these pods (by shape)."""
+    def short(self, counts: Mapping[int, int]) -> GangMinimum | GangIndivisible | None:
+        """The first gang that would lose its minimum, or only a part of its pods, without these pods (by shape)."""
         if not self._key_of:
             return None
         leaving = Counter[tuple[str, str]]()
@@ -41,7 +42,9 @@ class GangLedger:
                 leaving[self._key_of[shape]] += count
         for key, count in sorted(leaving.items()):
             least, running = self._least[key], self._running[key]
-            if count > 0 and running - count < least:
+            if key in self._indivisible and 0 < count < running:
+                return GangIndivisible(group="/".join(key), running=running, leaving=count)
+            if count > 0 and 1 < least > running - count:
                 return GangMinimum(group="/".join(key), min_count=least, running=running, leaving=count)
         return None
 

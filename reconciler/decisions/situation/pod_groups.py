@@ -4,7 +4,7 @@ SOURCE: kube-scheduler 1.36 and 1.37 (plugin GangScheduling, and `validatePodGro
 """
 
 from array import array
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import msgspec
 
@@ -17,8 +17,8 @@ from reconciler.plan.plan import PodOutcome
 from reconciler.plan.reason import Reason
 from reconciler.scheduling.kernels import loops
 
-_JUDGES_PRIORITY = (1, 37, 0)
-"""The first version in which kube-scheduler compares the priority of a group with that of its pods."""
+_COMPARES_PODS = (1, 37, 0)
+"""The first version in which kube-scheduler compares priorities and preemption policies of a group and its pods."""
 
 _MISSING, _NOT_CAPTURED = "does not exist, and kube-scheduler waits for it", "was not captured"
 
@@ -46,41 +46,48 @@ def grouped_pods(world: World, waiting: WaitingPods) -> tuple[GroupedPods, ...]:
     known = {(one.namespace, one.name): one for one in world.pod_groups}
     bound = _members(world, ready=False)
     return tuple(
-        _grouped(world, waiting, key, tuple(by_group[key]), known.get(key), bound.get(key, 0)) for key in sorted(by_group)
+        _grouped(world, waiting, key, tuple(by_group[key]), known.get(key), bound.get(key, {})) for key in sorted(by_group)
     )
 
 
 def ready_members(world: World) -> Mapping[tuple[str, str], int]:
     """How many pods of each PodGroup are ready on their node."""
-    return _members(world, ready=True)
+    return {key: sum(by_shape.values()) for key, by_shape in _members(world, ready=True).items()}
 
 
-def _members(world: World, *, ready: bool) -> Mapping[tuple[str, str], int]:
-    """How many pods of each PodGroup are on a node, and neither finished nor terminating; or only those that are `ready`."""
+def _members(world: World, *, ready: bool) -> Mapping[tuple[str, str], Mapping[int, int]]:
+    """How many pods of each PodGroup, by shape, are on a node, and neither finished nor terminating; or only those that are
+    `ready`."""
     shapes = {number: (one.namespace, one.pod_group) for number, one in enumerate(world.pod_shapes) if one.pod_group}
     if not shapes:
         return {}
     pods = world.pods
     starts, order = array("i", bytes(4 * (len(world.pod_shapes) + 2))), array("i", bytes(4 * len(pods)))
     loops.by_node(pods.shape, starts, order)
-    bound: dict[tuple[str, str], int] = {}
+    bound: dict[tuple[str, str], dict[int, int]] = {}
     for number, key in shapes.items():
         rows = order[starts[number] : starts[number + 1]]
         there = [row for row in rows if pods.node[row] >= 0 and not pods.deletion_seconds[row] and not pods.finished(row)]
-        bound[key] = bound.get(key, 0) + sum(1 for row in there if not ready or is_ready(pods.flags[row]))
+        if count := sum(1 for row in there if not ready or is_ready(pods.flags[row])):
+            bound.setdefault(key, {})[number] = count
     return bound
 
 
 def _grouped(
-    world: World, waiting: WaitingPods, key: tuple[str, str], shapes: tuple[int, ...], group: PodGroup | None, bound: int
+    world: World,
+    waiting: WaitingPods,
+    key: tuple[str, str],
+    shapes: tuple[int, ...],
+    group: PodGroup | None,
+    bound: Mapping[int, int],
 ) -> GroupedPods:
-    count = sum(len(waiting[shape]) for shape in shapes)
+    count, running = sum(len(waiting[shape]) for shape in shapes), sum(bound.values())
     least = 1 if group is None else group.min_count
-    needed = max(1, least - bound)
+    needed = max(1, least - running)
     name = "/".join(key)
-    held = _unknown(world, name, group) if group is None or group.problem else _held(world, name, group, shapes)
+    held = _unknown(world, name, group) if group is None or group.problem else _held(world, name, group, shapes, bound)
     if held is None and needed > count:
-        held = PodOutcome.DELAYED, GangWaits(group=name, min_count=least, pods=bound + count).reason()
+        held = PodOutcome.DELAYED, GangWaits(group=name, min_count=least, pods=running + count).reason()
     return GroupedPods(key, shapes, count, needed, held)
 
 
@@ -101,16 +108,24 @@ def _unknown(world: World, name: str, group: PodGroup | None) -> tuple[PodOutcom
     return PodOutcome.DELAYED, PodGroupUnknown(group=name, why=_MISSING).reason()
 
 
-def _held(world: World, name: str, group: PodGroup, shapes: tuple[int, ...]) -> tuple[PodOutcome, Reason] | None:
+def _held(
+    world: World, name: str, group: PodGroup, shapes: Iterable[int], bound: Iterable[int]
+) -> tuple[PodOutcome, Reason] | None:
+    """`shapes` are those of its pods that wait, and `bound` those of its pods that run."""
     if unclear := unclear_group(world, name, group):
         return PodOutcome.NOT_MODELLED, NotModelled(feature=unclear).reason()
-    of = [world.pod_shapes[shape] for shape in shapes]
+    compares = world.scheduler_version is None or world.scheduler_version >= _COMPARES_PODS
+    of = [world.pod_shapes[shape] for shape in sorted({*shapes, *bound} if compares else shapes)]
     if len({one.scheduler_name for one in of}) > 1:
         return _rejected(name, "its pods differ in spec.schedulerName")
-    odd = next((one.priority for one in of if one.priority != group.priority), None)
-    if odd is None or (world.scheduler_version is not None and world.scheduler_version < _JUDGES_PRIORITY):
+    if not compares:
         return None
-    return _rejected(name, f"its priority is {group.priority}, and that of a pod is {odd}")
+    odd = next((one.priority for one in of if one.priority != group.priority), None)
+    if odd is not None:
+        return _rejected(name, f"its priority is {group.priority}, and that of a pod is {odd}")
+    if len({group.preemption_policy or of[0].preemption_policy, *(one.preemption_policy for one in of)}) > 1:
+        return _rejected(name, "its pods differ in spec.preemptionPolicy, or from that of the group")
+    return None
 
 
 def _rejected(name: str, why: str) -> tuple[PodOutcome, Reason]:
