@@ -19,6 +19,7 @@ SETTINGS: Mapping[str, str] = {
     "Budget": "budgets",
     "CoolDown": "pace",
     "CustomController": "drain.customControllers",
+    "GangIndivisible": "drain.podGroups",
     "GangMinimum": "drain.podGroups",
     "GroupHeld": "hold",
     "Headroom": "headroom",
