@@ -8,7 +8,8 @@ from reconciler.cli.outputs.failure import InputError
 from reconciler.cluster.world import World
 from reconciler.decisions.memory import LeadTimes
 from reconciler.plan.plan import GroupLine
-from reconciler.simulation.replays.recording import NOTHING_LEARNED, SUFFIX, Recorder, RecordingError, whole_lines
+from reconciler.simulation.replays.recording import NOTHING_LEARNED, SUFFIX, Recorder, RecordingError, recorded_days, whole_lines
+from reconciler.simulation.replays.trace import Trace
 
 MOST_DAYS, MOST_BYTES = 30, 50_000_000
 """The oldest days beyond either are deleted when a day begins."""
@@ -57,6 +58,19 @@ class RecordedDays:
             if day != self._day:
                 self._day = day
                 self._bound()
+        except OSError as error:
+            raise InputError(f"{self._folder}: {error.strerror or error}") from None
+
+    def add_all(self, trace: Trace) -> None:
+        """Write a whole recording into a directory without one, days beyond the bounds too. Raises `InputError`."""
+        if self._day or self._days():
+            raise InputError(f"{self._folder}: has a recording already. Name another directory")
+        try:
+            for day, lines in recorded_days(trace):
+                with (self._folder / f"{day}{SUFFIX}").open("xb") as stream:
+                    stream.write(lines)
+                    stream.flush()
+                    os.fsync(stream.fileno())
         except OSError as error:
             raise InputError(f"{self._folder}: {error.strerror or error}") from None
 

@@ -12,6 +12,7 @@ Pods of Jobs are alike whatever Job they are of: the names of Jobs would take mo
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
 from types import MappingProxyType
 from typing import Any
 
@@ -110,7 +111,7 @@ class Recorder:
             added.append(_encoded(RecordedLine(format_version=FORMAT_VERSION, cluster=world.name)))
         wanted: Counter[DemandSource] = Counter()
         for source, pods in wanted_pods(world).items():
-            wanted[_alike(source)] += pods
+            wanted[alike(source)] += pods
         for text, source in sorted((_encoded(RecordedLine(source=one)), one) for one in wanted if one not in self._sources):
             self._sources[source] = len(self._sources)
             added.append(text)
@@ -176,6 +177,27 @@ def read_recording(name: str, files: Sequence[tuple[str, bytes]]) -> Trace:
         present=(0,) * len(numbers), lead_times=lead_times, prices_micros=tuple(sorted(prices.items())),
         shortages=_shortages(failures),
     )  # fmt: skip
+
+
+def recorded_days(trace: Trace) -> Iterator[tuple[str, bytes]]:
+    """Each day and its file: a recording that reads as this trace, for demand that no recorder has seen."""
+    wanted: Counter[int] = Counter()
+    ends = (*trace.steps, DemandStep(trace.end_seconds, ()))
+    for day, steps in groupby(ends, key=lambda step: instant_text(step.at_seconds)[:10]):
+        lines = [_encoded(RecordedLine(format_version=FORMAT_VERSION))]
+        numbers: dict[int, int] = {}
+        begun = False
+        for step in steps:
+            wanted.update({index: pods - wanted[index] for index, pods in step.changes})
+            changes = step.changes if begun else tuple(sorted((index, pods) for index, pods in wanted.items() if pods))
+            begun = True
+            for index, _ in changes:
+                if index not in numbers:
+                    numbers[index] = len(numbers)
+                    lines.append(_encoded(RecordedLine(source=trace.sources[index])))
+            pods = tuple(sorted((numbers[index], pods) for index, pods in changes))
+            lines.append(_encoded(RecordedLine(at=step.at_seconds, pods=pods)))
+        yield day, b"".join(lines)
 
 
 def whole_lines(data: bytes) -> bytes:
@@ -251,7 +273,7 @@ def _shortages(failures: Iterable[Failure]) -> tuple[tuple[str, Shortage], ...]:
     return tuple(found)
 
 
-def _alike(source: DemandSource) -> DemandSource:
+def alike(source: DemandSource) -> DemandSource:
     """Without what tells one run of the same pods from another."""
     owner = source.traits.controller
     if owner is None:

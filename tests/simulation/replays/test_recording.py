@@ -19,7 +19,7 @@ from reconciler.simulation.embedded.cluster import SimulatedCluster
 from reconciler.simulation.replays import replay as replays
 from reconciler.simulation.replays.curve import read_curve
 from reconciler.simulation.replays.policy_world import policy_world
-from reconciler.simulation.replays.recording import Recorder, RecordingError, read_recording
+from reconciler.simulation.replays.recording import Recorder, RecordingError, read_recording, recorded_days
 from reconciler.simulation.replays.replay import LEAD_SECONDS, ReplayRun
 from reconciler.simulation.replays.trace import Trace
 from tests.builders import ClusterBuilder
@@ -80,6 +80,22 @@ def test_what_was_seen_is_read_again() -> None:
     # The second day alone is a recording, too, but has no end yet.
     with pytest.raises(RecordingError, match="fewer than two"):
         read_recording("demand", [("2024-10-05", files["2024-10-05"])])
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.lists(st.tuples(st.integers(1, 40), st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=12))
+def test_a_trace_that_no_recorder_saw_is_written_as_a_recording(steps: list[tuple[int, int, int]]) -> None:
+    """Some hours between two steps, over several days: the same demand at each of them, and the same end."""
+    at, rows = NOON, []
+    for hours, web, api in steps:
+        at += hours * 3_600
+        rows.append(f"{at},{web},{api}")
+    trace = read_curve("curve", "\n".join(("time,pods:web,pods:api", f"{NOON},1,0", *rows)))
+    again = read_recording("curve", list(recorded_days(trace)))
+    assert (again.start_seconds, again.end_seconds) == (NOON, trace.end_seconds)
+    for step in trace.steps:
+        seen = wanted(again, step.at_seconds)
+        assert {name: seen.get(name, 0) for name in ("web", "api")} == wanted(trace, step.at_seconds)
 
 
 def test_nothing_is_written_while_nothing_differs() -> None:

@@ -1,0 +1,1 @@
+"""Demand that other programs kept: their files as traces."""

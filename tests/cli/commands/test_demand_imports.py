@@ -1,0 +1,272 @@
+"""Demand that other programs kept, from their files to a recording: counted by hand."""
+
+import gzip
+import json
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from reconciler.cli.main import cli
+from reconciler.cli.outputs.failure import guarded
+from reconciler.simulation.replays.recording import read_recording
+from reconciler.simulation.replays.trace import Trace
+
+BEGIN = 1_483_315_200  # 2017-01-02T00:00:00Z
+NOON = 1_796_126_400  # 2026-12-01T12:00:00Z
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Run:
+    """Run `reconciler …`; exit code, stdout and stderr."""
+
+    def call(*argv: object) -> tuple[int, str, str]:
+        code = guarded(cli, [str(word) for word in argv])
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return call
+
+
+def imported(run: Run, folder: Path, *files: Path, told: str = "") -> Trace:
+    """The recording that an import wrote."""
+    out = folder / "demand"
+    words = [word for file in files for word in ("--import", file)]
+    assert run("record", *words, "--out", out) == (0, "", told)
+    return read_recording("demand", [(day.name, day.read_bytes()) for day in sorted(out.iterdir())])
+
+
+def wanted(trace: Trace, at: int) -> Counter[tuple[str, int, int]]:
+    """Owner, milli CPU and MiB of the pods that are wanted at an instant."""
+    pods: Counter[int] = Counter()
+    for step in trace.steps:
+        if step.at_seconds <= at:
+            pods.update({index: count - pods[index] for index, count in step.changes})
+    found: Counter[tuple[str, int, int]] = Counter()
+    for index, source in enumerate(trace.sources):
+        owner = source.traits.controller
+        requests = source.shape.requests
+        found[owner.name if owner else source.pod_name, requests.cpu_milli, requests.memory_bytes >> 20] += pods[index]
+    return +found
+
+
+def vm(created: int, deleted: int, category: str = "Unknown", cores: str = "2", memory: str = "3.5") -> str:
+    return f"vm,subscription,deployment,{created},{deleted},99.5,3.2,40.1,{category},{cores},{memory}"
+
+
+def vm_table(folder: Path, *rows: str) -> Path:
+    file = folder / "vmtable.csv.gz"
+    file.write_bytes(gzip.compress("".join(f"{row}\n" for row in rows).encode()))
+    return file
+
+
+def test_machines_of_azure_are_pods_of_their_size(run: Run, tmp_path: Path) -> None:
+    """Two equal machines overlap for ten minutes; one is a Job's. One that ends as it begins is told."""
+    file = vm_table(
+        tmp_path, vm(0, 1200), vm(600, 3600), vm(900, 3600, "Delay-insensitive", "1", "1.75"), vm(300, 300, "Interactive"),
+    )  # fmt: skip
+    trace = imported(run, tmp_path, file, told="not in the recording: 1 machine that was deleted as it was created\n")
+    assert (trace.start_seconds, trace.end_seconds) == (BEGIN, BEGIN + 3600)
+    service, batch = ("service-2-3584", 2000, 3584), ("jobs", 1000, 1792)
+    assert wanted(trace, BEGIN) == {service: 1}
+    assert wanted(trace, BEGIN + 899) == {service: 2}
+    assert wanted(trace, BEGIN + 1199) == {service: 2, batch: 1}
+    assert wanted(trace, BEGIN + 1200) == {service: 1, batch: 1}
+
+
+@pytest.mark.parametrize(
+    ("rows", "place", "why"),
+    [
+        ((vm(0, 300), "a,b"), "2:1", "2 columns, but a VM table has 11"),
+        ((vm(600, 300),), "1:32", "deleted at 300, before it was created"),
+        ((vm(0, 300, cores=">24"),), "1:", "'>24' is not a number up to 1000"),
+        ((vm(0, 300, memory="1e9"),), "1:", "'1e9' is not an amount of memory in GB"),
+        ((vm(0, 300, memory="-1"),), "1:", "is not an amount of memory in GB"),
+        ((vm(0, 99_999_999_999),), "1:", "is not a number up to"),
+        ((), "1:1", "no line with a machine"),
+        ((vm(300, 300),), "1:1", "no pod that lived for a second"),
+    ],
+)
+def test_a_damaged_vm_table_is_said_with_its_place(run: Run, tmp_path: Path, rows: tuple[str, ...], place: str, why: str) -> None:
+    """File, line and column; nothing is recorded."""
+    file = vm_table(tmp_path, *rows)
+    code, out, err = run("record", "--import", file, "--out", tmp_path / "demand")
+    assert (code, out) == (1, "")
+    assert f"{file}:{place}" in err
+    assert why in err
+    assert not list((tmp_path / "demand").glob("*")) if (tmp_path / "demand").exists() else True
+
+
+def series(metric: str, pod: str, values: list[tuple[int, str]], **labels: str) -> dict[str, object]:
+    return {
+        "metric": {"__name__": metric, "namespace": "shop", "pod": pod, "uid": f"uid-{pod}", **labels},
+        "values": [[at, value] for at, value in values],
+    }
+
+
+def response(folder: Path, name: str, *found: dict[str, object]) -> Path:
+    file = folder / name
+    file.write_text(json.dumps({"status": "success", "data": {"resultType": "matrix", "result": list(found)}}), encoding="utf-8")
+    return file
+
+
+REQUESTS = "kube_pod_container_resource_requests"
+
+
+def test_range_queries_of_kube_state_metrics(run: Run, tmp_path: Path) -> None:
+    """Steps of a minute. A pod of two containers runs for three of them, a Job's finishes after two although it is still there,
+    and pods of DaemonSets and of nodes do not count."""
+    steps = [NOON + 60 * at for at in range(5)]
+
+    def always(*, until: int = 5, value: str = "1") -> list[tuple[int, str]]:
+        return [(at, value) for at in steps[:until]]
+
+    requests = response(
+        tmp_path, "requests.json",
+        series(REQUESTS, "web-1", always(until=3, value="0.25"), container="app", resource="cpu", unit="core"),
+        series(REQUESTS, "web-1", always(until=3, value="0.5"), container="proxy", resource="cpu", unit="core"),
+        series(REQUESTS, "web-1", always(until=3, value="1073741824"), container="app", resource="memory", unit="byte"),
+        series(REQUESTS, "job-1", always(value="2"), container="app", resource="cpu", unit="core"),
+        series(REQUESTS, "job-1", always(value="1"), container="app", resource="nvidia_com_gpu", unit="integer"),
+        series(REQUESTS, "log-1", always(value="1"), container="app", resource="cpu", unit="core"),
+    )  # fmt: skip
+    info = response(
+        tmp_path, "info.json",
+        series("kube_pod_info", "web-1", always(until=3), created_by_kind="ReplicaSet", created_by_name="web"),
+        series("kube_pod_info", "job-1", always(), created_by_kind="Job", created_by_name="job"),
+        series("kube_pod_info", "log-1", always(), created_by_kind="DaemonSet", created_by_name="log"),
+    )  # fmt: skip
+    phases = response(
+        tmp_path, "phases.json",
+        series("kube_pod_status_phase", "web-1", always(until=3), phase="Running"),
+        series("kube_pod_status_phase", "job-1", [(at, "1" if at < steps[2] else "0") for at in steps], phase="Running"),
+        series("kube_pod_status_phase", "job-1", [(at, "0" if at < steps[2] else "1") for at in steps], phase="Succeeded"),
+        series("kube_pod_status_phase", "log-1", always(), phase="Running"),
+    )  # fmt: skip
+    trace = imported(run, tmp_path, requests, info, phases)
+    web, job = ("web", 750, 1024), ("jobs", 2000, 0)
+    assert wanted(trace, steps[0]) == wanted(trace, steps[1]) == {web: 1, job: 1}
+    assert wanted(trace, steps[2]) == {web: 1}
+    assert not wanted(trace, steps[3])
+    assert trace.end_seconds == steps[4] + 60
+    assert [source.shape.requests.get("nvidia.com/gpu") for source in trace.sources if source.shape.requests.extended] == [1]
+
+
+@pytest.mark.parametrize(
+    ("body", "why"),
+    [
+        ('{"status":"error","error":"query timed out"}', "the query failed: query timed out"),
+        ('{"status":"success","data":{"resultType":"vector","result":[]}}', "a 'vector', and not a matrix"),
+        ('{"status":"success","data":{"resultType":"matrix","result":[]}}', f"no series of {REQUESTS}"),
+        ('{"status":"success","data":{"resultType":"matrix","result":[{"metric":{"pod":"a"},"values":[]}]}}', "no metric"),
+        ('{"status":', "not a response of a range query"),
+        (
+            '{"status":"success","data":{"resultType":"matrix","result":[{"metric":{"__name__":"kube_pod_info"},"values":[]}]}}',
+            "labels",
+        ),
+    ],
+)
+def test_a_response_that_is_none_is_said(run: Run, tmp_path: Path, body: str, why: str) -> None:
+    """What to query instead is said, too."""
+    file = tmp_path / "answer.json"
+    file.write_text(body, encoding="utf-8")
+    code, _, err = run("record", "--import", file, "--out", tmp_path / "demand")
+    assert code == 1
+    assert f"{file}:1:1: " in err
+    assert why in err
+
+
+@pytest.mark.parametrize(("value", "resource"), [("NaN", "cpu"), ("-1", "cpu"), ("1e400", "memory"), ("1", "example_com_fpga")])
+def test_amounts_that_are_not_understood_are_said(run: Run, tmp_path: Path, value: str, resource: str) -> None:
+    """A pod is never taken for smaller than it is."""
+    one = series(REQUESTS, "web-1", [(NOON, value), (NOON + 60, value)], container="app", resource=resource)
+    code, _, err = run("record", "--import", response(tmp_path, "a.json", one), "--out", tmp_path / "demand")
+    assert code == 1
+    assert (value if value != "1" else resource) in err
+
+
+def event(at: int, verb: str, name: str, subresource: str = "", code: int = 201, **objects: object) -> dict[str, object]:
+    clock = f"2026-12-01T12:{at // 60:02}:{at % 60:02}.123456Z"
+    return {
+        "kind": "Event", "apiVersion": "audit.k8s.io/v1", "auditID": f"{at}", "stage": "ResponseComplete",
+        "verb": verb, "user": {"username": "u"}, "stageTimestamp": clock, "requestReceivedTimestamp": clock,
+        "objectRef": {"resource": "pods", "namespace": "shop", "name": name, "apiVersion": "v1", "subresource": subresource},
+        "responseStatus": {"metadata": {}, "code": code}, **objects,
+    }  # fmt: skip
+
+
+def pod(name: str, cpu: str, kind: str, owner: str) -> dict[str, object]:
+    reference = {"apiVersion": "apps/v1", "kind": kind, "name": owner, "uid": "u", "controller": True}
+    container = {"name": "app", "image": "app", "resources": {"requests": {"cpu": cpu, "memory": "1Gi"}}}
+    return {
+        "apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": "shop", "ownerReferences": [reference]},
+        "spec": {"containers": [container]},
+    }  # fmt: skip
+
+
+def audit_log(folder: Path, *events: dict[str, object]) -> Path:
+    file = folder / "audit.log"
+    file.write_text("".join(f"{json.dumps(one)}\n" for one in events), encoding="utf-8")
+    return file
+
+
+def test_pods_of_an_audit_log_count_until_they_go(run: Run, tmp_path: Path) -> None:
+    """Deleted, evicted or finished; a refused creation and a pod of a DaemonSet never counted. A StatefulSet's comes again."""
+    file = audit_log(
+        tmp_path,
+        event(0, "create", "", responseObject=pod("web-x", "1", "ReplicaSet", "web")),
+        event(10, "create", "", responseObject=pod("web-y", "1", "ReplicaSet", "web")),
+        event(20, "create", "", code=403, responseObject=pod("web-z", "1", "ReplicaSet", "web")),
+        event(30, "create", "db-0", responseObject=pod("db-0", "2", "StatefulSet", "db")),
+        event(40, "create", "", responseObject=pod("log-x", "1", "DaemonSet", "log")),
+        event(60, "create", "web-x", "eviction"),
+        event(61, "delete", "web-x", code=200),
+        event(90, "patch", "web-y", "status", code=200, responseObject={"status": {"phase": "Running"}}),
+        event(120, "patch", "web-y", "status", code=200, responseObject={"status": {"phase": "Failed"}}),
+        event(150, "delete", "db-0", code=200),
+        event(180, "create", "db-0", responseObject=pod("db-0", "2", "StatefulSet", "db")),
+        event(240, "create", "", responseObject=pod("web-w", "1", "ReplicaSet", "web")),
+    )  # fmt: skip
+    trace = imported(run, tmp_path, file, told="not in the recording: 1 end of a pod that was created before the log began\n")
+    web, db = ("web", 1000, 1024), ("db", 2000, 1024)
+    expected = {0: {web: 1}, 10: {web: 2}, 30: {web: 2, db: 1}, 60: {web: 1, db: 1}, 120: {db: 1}, 150: {}, 180: {db: 1}}
+    assert {at: dict(wanted(trace, NOON + at)) for at in expected} == expected
+    assert [source.pod_name for source in trace.sources if source.pod_name] == ["db-0"]
+
+
+@pytest.mark.parametrize(
+    ("broken", "why"),
+    [
+        ({"responseObject": None}, "its object is not in the log"),
+        ({"stageTimestamp": "soon"}, "stageTimestamp"),
+        ({"responseObject": {"metadata": {"name": "a"}, "spec": {"containers": "none"}}}, "cannot be read"),
+        ({"apiVersion": "v1"}, "not an event of audit.k8s.io"),
+        ({"verb": 7}, "not an audit event"),
+    ],
+)
+def test_a_line_of_an_audit_log_that_cannot_be_used_is_said(
+    run: Run, tmp_path: Path, broken: dict[str, object], why: str
+) -> None:
+    """With its number."""
+    good = event(0, "create", "", responseObject=pod("web-x", "1", "ReplicaSet", "web"))
+    bad = event(5, "create", "", responseObject=pod("web-y", "1", "ReplicaSet", "web")) | broken
+    file = audit_log(tmp_path, good, bad)
+    code, _, err = run("record", "--import", file, "--out", tmp_path / "demand")
+    assert code == 1
+    assert f"{file}:" in err
+    assert why in err
+
+
+def test_a_directory_with_a_recording_is_left_alone(run: Run, tmp_path: Path) -> None:
+    """An import is whole, and continues nothing."""
+    file = vm_table(tmp_path, vm(0, 1200))
+    imported(run, tmp_path, file)
+    code, _, err = run("record", "--import", file, "--out", tmp_path / "demand")
+    assert code == 1
+    assert "has a recording already" in err
+    file.write_bytes(file.read_bytes()[:30])
+    assert "damaged or cut-off gzip data" in run("record", "--import", file, "--out", tmp_path / "other")[2]
+    assert "two sources" in run("record", "--import", file, "--cluster", tmp_path, "--out", tmp_path / "other")[2]
