@@ -15,6 +15,7 @@ from reconciler.decisions.work import Work
 from reconciler.plan.comparison import compare_plans
 from reconciler.plan.finding import Finding
 from reconciler.plan.picture import Pictures, picture
+from reconciler.plan.plan import GroupLine
 from reconciler.plan.preview import LaterEffect, LimitSpent, Preview, PreviewSide, WeekCost
 from reconciler.plan.what_if import WhatIf
 from reconciler.policy.changes.comparison import compare_policies
@@ -25,6 +26,7 @@ from reconciler.policy.windows import next_opening
 from reconciler.simulation.settled import Rest, come_to_rest
 from reconciler.simulation.what_if.decided import what_if
 from reconciler.simulation.what_if.standard import standard_situations
+from reconciler.simulation.what_if.timeline import timeline
 from reconciler.simulation.what_if.week import per_hour_in_week
 from reconciler.values.instant import instant_text
 from reconciler.values.money import PRICE_HOURS, price_text
@@ -79,6 +81,7 @@ def compare(
         later=_later((today, before_policy), (taken_over, after_policy), now_seconds, work_budget),
         untouched=tuple(line.name for line in after.plan.groups if line.name in earlier and line.name not in differing),
         week=_week((today, before_policy, before), (taken_over, after_policy, after), now_seconds, work_budget),
+        timeline=timeline(((today, before_policy), (taken_over, after_policy)), now_seconds),
         findings=_new_findings((world, before_policy), (taken_over, after_policy), now_seconds, work_budget),
         unwritten=tuple(line.name for line in after.plan.groups if line.target in targets and line.name in written),
         warnings=warnings,
@@ -171,17 +174,20 @@ def _observed(
 
 
 def _with_wanted(rest: Rest, world: World, policy: PolicySet, memory: Memory, now_seconds: int, work_budget: int) -> Rest:
-    """With the sizes that observed groups would get if all of them were written, as a plan of the policy shows them."""
+    """With the sizes that observed groups would get if all of them were written, and why, as a plan of the policy shows them."""
     if not world.observed:
         return rest
     acting = msgspec.structs.replace(world, observed=frozenset())
     plan = full_decision(acting, policy, memory, now_seconds, Work(work_budget)).plan
-    desired = {line.name: line.desired for line in plan.groups if not line.held}
-    groups = tuple(
-        msgspec.structs.replace(line, wanted=desired[line.name]) if line.held and line.name in desired else line
-        for line in rest.plan.groups
-    )
+    acted = {line.name: line for line in plan.groups if not line.held}
+    groups = tuple(_wanting(line, acted[line.name]) if line.held and line.name in acted else line for line in rest.plan.groups)
     return msgspec.structs.replace(rest, plan=msgspec.structs.replace(rest.plan, groups=groups))
+
+
+def _wanting(line: GroupLine, acted: GroupLine) -> GroupLine:
+    known = {reason.message for reason in line.reasons}
+    more = tuple(reason for reason in acted.reasons if reason.message not in known)
+    return msgspec.structs.replace(line, wanted=acted.desired, reasons=(*line.reasons, *more))
 
 
 def _spent(rest: Rest, policy: PolicySet, now_seconds: int) -> tuple[LimitSpent, ...]:

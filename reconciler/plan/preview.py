@@ -12,6 +12,7 @@ from reconciler.plan.picture import Pictures
 from reconciler.plan.plan import Plan
 from reconciler.plan.policy_tests import PolicyTestRun
 from reconciler.plan.replay import Replay
+from reconciler.plan.timeline import Timeline
 from reconciler.plan.what_if import WhatIf
 from reconciler.policy.changes.comparison import PolicyChange
 from reconciler.policy.changes.hunks import Hunk
@@ -89,6 +90,8 @@ class Preview(msgspec.Struct, frozen=True, kw_only=True):
     `snapshot` is None for a live cluster. `tests` are the policy tests of the head, None if it has none.
     `what_if` is what both do in other situations, None if that was not asked or the policies are equal.
     `week` is None if no window turns, or if that was not computed.
+    `timeline` is the week of both policies, None if nothing in them is bound to a time. The digest does not cover it: its
+    instants move with the day.
     `findings` are what `doctor` finds under this PR and not under main.
     """
 
@@ -118,6 +121,7 @@ class Preview(msgspec.Struct, frozen=True, kw_only=True):
     what_if: WhatIf | None = None
     findings: tuple[Finding, ...] = ()
     week: WeekCost | None = None
+    timeline: Timeline | None = None
 
     @property
     def changed(self) -> bool:

@@ -1,7 +1,7 @@
 """The settled column: the steady state of the loop if demand stayed as it is and nothing took time."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import msgspec
 
@@ -52,8 +52,15 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     rests: bool
 
 
-def _carried_out(
-    world: World, policy: PolicySet, memory: Memory, now_seconds: int, plan: Plan, work: Work, work_budget: int
+def carried_out(
+    world: World,
+    policy: PolicySet,
+    memory: Memory,
+    now_seconds: int,
+    plan: Plan,
+    work: Work,
+    work_budget: int,
+    enough: Callable[[Plan, int], bool] = lambda _plan, _seconds: False,
 ) -> Standing:
     """Carry `plan` out on an embedded cluster and decide again, until the steady state, or until the steps run out.
 
@@ -64,6 +71,8 @@ def _carried_out(
     The steady state is an empty plan with no running timer and nothing in progress. Further plans would be the same, and empty,
     so they are not computed. What takes long elsewhere has ended: grace periods, finalizers, lifecycle hooks, and pods of Jobs
     that a removal waits for. If a drain is in progress but does not advance, the wait ends after three empty plans.
+
+    `enough` sees each plan and its instant (Unix time) before it is carried out. It ends all of this if it returns True.
     """
     cluster = SimulatedCluster(world, policy, now_seconds, durations=NO_DELAY, otherwise=AT_ONCE)
     _finish_starting(cluster, world, policy, now_seconds)
@@ -71,7 +80,7 @@ def _carried_out(
     writes = SimulatedWrites(cluster)
     groups = {line.target: line.name for line in plan.groups}
     plans, resting, rests = 1, 0, False
-    while True:
+    while not enough(plan, cluster.now_seconds):
         if plan.actions:
             resting = 0
             memory = settle(memory, execute(plan, cluster, writes))
@@ -226,7 +235,7 @@ def _at_rest(
         # Not the objects again that judging fails on.
         world = decision.world
     known = _with_timers(memory if decision is None else decision.memory, plan)
-    at = _carried_out(world, hasty, known, now_seconds, plan, work, work_budget)
+    at = carried_out(world, hasty, known, now_seconds, plan, work, work_budget)
     return Rest(_filled(plan, at, work), _impact(world, plan, at), at.world)
 
 

@@ -110,6 +110,16 @@ def test_what_a_page_and_a_comment_show(changed: Changed, capsys: pytest.Capture
     assert page.index("@@ spot.yaml:21 @@") < page.index('id="differences"')
 
 
+def test_programs_get_the_changed_lines(changed: Changed) -> None:
+    """With their numbers on both sides, as in git: line 21 of one file."""
+    found = changed(("spot.yaml", '"0.058"', '"0.580"'))
+    (hunk,) = found["hunks"]
+    assert (hunk["before"], hunk["after"]) == ("spot.yaml", "spot.yaml")
+    lines = [(one["sign"], one["text"].strip(), one["before"], one["after"]) for one in hunk["lines"] if one["sign"] != " "]
+    assert lines == [("-", 'pricePerHour: "0.058"', 21, None), ("+", 'pricePerHour: "0.580"', None, 21)]
+    assert [track["name"] for track in found["timeline"]["tracks"]] == ["evening-peak"]
+
+
 def test_the_order_of_tiers(changed: Changed, capsys: pytest.CaptureFixture[str]) -> None:
     """No pod that waits now may run on both tiers. One that may is placed otherwise, and two plans of that situation say so."""
     order = ("    - name: on-demand\n", '    - name: spot\n      match: {names: ["^spot"]}\n')

@@ -14,6 +14,7 @@ from reconciler.plan.plan import SETTLING_CUT_SHORT, Plan, PodOutcome
 from reconciler.plan.what_if import Compared, Outcome, WhatIf
 from reconciler.policy.documents import PolicySet
 from reconciler.simulation.settled import Rest, come_to_rest
+from reconciler.simulation.what_if.first_removals import FirstRemovals, first_removals
 from reconciler.simulation.what_if.situation import Situation, in_situation
 
 LOOKS = 1_000_000
@@ -33,21 +34,24 @@ def what_if(
     same pods and targets. `work_budget` is that of one plan."""
     left, decisions = looks, 0
 
-    def decided(world: World, policy: PolicySet, at_seconds: int, *, settles: bool) -> tuple[Plan, Rest | None]:
+    def decided(world: World, policy: PolicySet, at_seconds: int, *, settles: bool) -> tuple[Plan, Outcome]:
         nonlocal left, decisions
         made = full_decision(world, policy, Memory(), at_seconds, Work(work_budget))
-        rest = come_to_rest(world, policy, made.memory, at_seconds, made.plan, work_budget, made) if settles else None
-        plans = 1 if rest is None else max(1, rest.plan.settled_loops or 1)
+        plans, outcome = 1, asked(made.plan)
+        if settles:
+            rest = come_to_rest(world, policy, made.memory, at_seconds, made.plan, work_budget, made)
+            first = first_removals(world, policy, made.memory, at_seconds, made.plan, work_budget)
+            plans = max(1, rest.plan.settled_loops or 1) + first.plans
+            outcome = at_rest(rest, first)
         decisions += plans
         left -= plans * (len(world.nodes) + len(world.pods))
-        return made.plan, rest
+        return made.plan, outcome
 
     both = [decided(world, policy, now_seconds, settles=True) for world, policy in sides]
-    rests = [rest for _, rest in both if rest is not None]
     plans = [plan for plan, _ in both]
     now = (
         _compared("now", "the cluster as it is", _on_same_targets(plans, [asked(plan) for plan in plans]), settled=False),
-        _compared("now", "the cluster as it is", _on_same_targets(plans, [at_rest(rest) for rest in rests]), settled=True),
+        _compared("now", "the cluster as it is", _on_same_targets(plans, [outcome for _, outcome in both]), settled=True),
     )
     run, not_run = [], []
     for one in situations:
@@ -55,8 +59,7 @@ def what_if(
             not_run.append(one.name)
             continue
         made = [decided(in_situation(world, one), policy, one.at_seconds, settles=one.settles) for world, policy in sides]
-        outcomes = [asked(plan) if rest is None else at_rest(rest) for plan, rest in made]
-        level = _on_same_targets([plan for plan, _ in made], outcomes)
+        level = _on_same_targets([plan for plan, _ in made], [outcome for _, outcome in made])
         run.append(_compared(one.name, one.words, level, settled=one.settles))
     return WhatIf(now=now, situations=tuple(run), not_run=tuple(not_run), decisions=decisions)
 
@@ -94,12 +97,14 @@ def asked(plan: Plan) -> Outcome:
     )
 
 
-def at_rest(rest: Rest) -> Outcome:
-    """What it leads to: the sizes of the column `settled`."""
+def at_rest(rest: Rest, first: FirstRemovals) -> Outcome:
+    """What it leads to: the sizes of the column `settled`, and how nodes begin to leave."""
     return Outcome(
         nodes={line.name: line.current if line.settled is None else line.settled for line in rest.plan.groups},
         waiting=len(rest.impact.waiting),
         per_hour=rest.plan.cost.settled_per_hour,
         currency=rest.plan.cost.currency,
+        leaving=first.nodes,
+        leaving_after_seconds=first.after_seconds,
         final=all(problem.code != SETTLING_CUT_SHORT for problem in rest.plan.problems),
     )

@@ -33,6 +33,7 @@ def _all(world: World, policies: Sequence[PolicySet], now_seconds: int) -> Itera
         yield Situation(name="demand-doubled", words="pending demand doubled", at_seconds=now_seconds, more=more)
     if gone := _every_second(world):
         yield Situation(name="half-of-pods-gone", words="half of the pods gone", at_seconds=now_seconds, gone=gone, settles=True)
+        yield from _scheduled_budgets(policies, now_seconds, gone)
     if largest:
         words = "the largest pod of each namespace once more"
         yield Situation(name="largest-pods-again", words=words, at_seconds=now_seconds, more=again)
@@ -111,6 +112,22 @@ def _zones(group: EffectiveGroup) -> set[str]:
         return {*group.facts.template.zones}
     zone = group.template.label(ZONE_LABEL) if group.template is not None else None
     return set() if zone is None else {zone}
+
+
+def _scheduled_budgets(policies: Sequence[PolicySet], now_seconds: int, gone: tuple[int, ...]) -> Iterator[Situation]:
+    """Half of the pods gone when the first scheduled budget begins. Of several policies, one that they do not share."""
+    budgets = [budget for policy in policies for budget in policy.policy.budgets if budget.schedule]
+    turns = []
+    for budget in dict.fromkeys(one for one in budgets if len(policies) == 1 or budgets.count(one) < len(policies)):
+        window = Window(schedule=budget.schedule, time_zone=budget.time_zone, duration_seconds=budget.duration_seconds)
+        at = next_opening(window, now_seconds)
+        if at is not None and at - now_seconds <= _WEEK_SECONDS:
+            turns.append((at, budget.name or budget.schedule))
+    for at, name in sorted(turns)[:1]:
+        yield Situation(
+            name=f"half-of-pods-gone-budget-{'-'.join(name.split())}", at_seconds=at, gone=gone, settles=True,
+            words=f"half of the pods gone when budget {name} begins, at {instant_text(at)}",
+        )  # fmt: skip
 
 
 def _windows(groups: Iterable[EffectiveGroup], now_seconds: int) -> Iterator[Situation]:

@@ -12,9 +12,11 @@ from reconciler.plan.plan import Plan
 from reconciler.plan.preview import PreviewSide
 from reconciler.plan.saved import SavedPlanError, read_saved
 from reconciler.plan.what_if import Outcome, WhatIf
-from reconciler.policy.documents import Size, Tier, Window
+from reconciler.policy.documents import Budget, GroupFields, ScaleDown, Size, Tier, Window
+from reconciler.policy.pace import Pace
 from reconciler.rendering.documents.blocks import plain_sentence
 from reconciler.rendering.documents.preview.headline import headline
+from reconciler.rendering.documents.preview.what_if import situation_change
 from reconciler.rendering.printers.json_text import json_text
 from reconciler.simulation.settled import settled
 from reconciler.simulation.what_if.decided import what_if
@@ -135,6 +137,46 @@ def test_nobody_applies_the_plan_of_a_situation() -> None:
     plan, _ = decide(in_situation(cluster.world(), one), rules, Memory(), NOW)
     with pytest.raises(SavedPlanError, match="without --what-if"):
         read_saved(json_text(plan).encode())
+
+
+def _pace(**changed: object) -> WhatIf:
+    """Four nodes of 4 CPUs with two pods of 1 CPU each: of four pods that are left, one node is enough. Nothing leaves before
+    10 minutes, one at a time, and a change of it."""
+    cluster = ClusterBuilder()
+    for node in cluster.group("general", nodes=4, cpu="4"):
+        cluster.pods("web", 2, cpu="1", on=node)
+    base: dict[str, object] = {
+        "budgets": (Budget(nodes=1),), "defaults": GroupFields(scale_down=ScaleDown(unneeded_time_seconds=600)),
+    }  # fmt: skip
+    sides = ((SIDE, policy(node_group("general"), **rules)) for rules in (base, base | changed))
+    asked = compare(cluster.world(), NOW, *sides, DEFAULT_WORK_BUDGET, with_what_if=True).what_if
+    assert asked is not None
+    return asked
+
+
+@pytest.mark.parametrize(("changed", "leaving", "after_seconds", "words"), [
+    ({"budgets": (Budget(nodes=2),)}, (2, 1), 600, "other steps"),
+    ({"budgets": (Budget(nodes=0),)}, (), None, "3 nodes fewer"),
+    ({"pace": Pace(max_removed_percent=50)}, (1, 1, 1), 600, ""),
+    ({"defaults": GroupFields(scale_down=ScaleDown(unneeded_time_seconds=1800))}, (1, 1, 1), 1800, "20m later"),
+])  # fmt: skip
+def test_how_nodes_leave(changed: dict[str, object], leaving: tuple[int, ...], after_seconds: int | None, words: str) -> None:
+    """Three nodes leave in each case but one, and the steady states are the same in all others."""
+    gone = next(one for one in _pace(**changed).situations if one.name == "half-of-pods-gone")
+    assert (gone.before.leaving, gone.before.leaving_after_seconds) == ((1, 1, 1), 600)
+    assert (gone.after.leaving, gone.after.leaving_after_seconds) == (leaving, after_seconds)
+    assert gone.differs == bool(words)
+    if gone.only_pace:
+        assert words in situation_change(gone)
+
+
+def test_a_budget_that_begins_at_another_hour() -> None:
+    """None may leave for two hours from 9 on, under this PR: what has waited for 10 minutes then waits until 11."""
+    night = Budget(name="night", nodes=0, schedule="0 9 * * *", duration_seconds=7200)
+    asked = _pace(budgets=(Budget(nodes=1), night))
+    (row,) = (one for one in asked.differing if one.name == "half-of-pods-gone-budget-night")
+    assert (row.before.leaving_after_seconds, row.after.leaving_after_seconds) == (600, 7200)
+    assert situation_change(row) == "nodes leave 1h50m later"
 
 
 @pytest.mark.seeds(3)

@@ -24,6 +24,7 @@ from reconciler.rendering.documents.preview.change_figures import joined_nodes, 
 from reconciler.rendering.documents.preview.consequence_lines import consequence_alarms
 from reconciler.rendering.documents.preview.group_differences import (
     group_differences,
+    note_differences,
     only_reasons,
     renamed_joined,
     told_as_warning,
@@ -34,6 +35,7 @@ from reconciler.rendering.documents.preview.node_differences import node_differe
 from reconciler.rendering.documents.preview.pod_differences import pod_differences
 from reconciler.rendering.documents.preview.policy_differences import gravest_changes, policy_differences, told_of_groups
 from reconciler.rendering.documents.preview.policy_hunks import shown_hunks
+from reconciler.rendering.documents.preview.week import week_section
 from reconciler.rendering.documents.preview.what_if import what_if_blocks
 from reconciler.rendering.documents.replay import replay_blocks, with_side_names
 from reconciler.rendering.words.fold import Fold
@@ -41,9 +43,10 @@ from reconciler.rendering.words.size_words import HEADING, size_sentences
 from reconciler.rendering.words.wording import MAIN, THIS_PR, count, header_words
 from reconciler.values.duration import duration_text
 
-GROUPS, WHY, ACTIONS, PODS, NODES, PROBLEMS, POLICY = (
+GROUPS, WHY, NOTES, ACTIONS, PODS, NODES, PROBLEMS, POLICY = (
     "Groups",
     "Why these sizes",
+    "Also new about groups",
     "Actions",
     "Pods",
     "Nodes",
@@ -199,7 +202,8 @@ def _sections(preview: Preview, compared: PlanComparison, fold: Fold, *, too_man
     joined = joined_nodes(before, compared, 0), joined_nodes(after, compared, 1)
     sizes = tuple(tree.Difference(mark, sentence, tree.Meaning.HELD) for mark, sentence in size_sentences(preview.sizes))
     problems = tuple(gravest_first([_problem(pair) for pair in compared.problems]))
-    groups = [pair for pair in renamed_joined(compared.groups) if not told_as_warning(pair) and not only_reasons(pair)]
+    pairs = renamed_joined(compared.groups)
+    groups = [pair for pair in pairs if not told_as_warning(pair, compared) and not only_reasons(pair)]
     told = frozenset() if too_many else told_of_groups(preview.changes)
     lines = group_differences(groups, compared.actions, fold, told)
     yield tree.Section(GROUPS, sum(line.number for line in lines), lines, "group", opened=True)
@@ -207,6 +211,9 @@ def _sections(preview: Preview, compared: PlanComparison, fold: Fold, *, too_man
     sized = {pair.either.name for pair in compared.groups if changes_size(pair)}
     whys = why_differences(groups, compared.actions, fold)
     yield tree.Section(WHY, len(whys), whys, "group", drop=1)
+    notes = note_differences(pairs, compared, plan, fold)
+    yield tree.Section(NOTES, len(notes), notes, "note", drop=1)
+    yield from week_section(preview.timeline)
     actions = told_as_actions(compared.groups, compared.actions)
     yield tree.Section(ACTIONS, len(actions), action_differences(actions, fold), "action")
     yield tree.Section(PODS, *pod_differences(before, after, compared.pods, fold))
@@ -242,9 +249,11 @@ def _notes(preview: Preview) -> Iterator[tree.Block]:
     if sentences:
         lines = tuple(tree.Difference("!", line, tree.Meaning.HELD) for line in sentences)
         yield tree.Section(WARNINGS, len(sentences), lines, "warning", drop=1)
-    pairs = [] if preview.comparison is None else renamed_joined(preview.comparison.groups)
-    if reasoned := [_reasoned(pair) for pair in pairs if only_reasons(pair) and not told_as_warning(pair)]:
-        yield tree.Names(f"{count(len(reasoned), 'group')} with the same size, of which reasons or names differ", tuple(reasoned))
+    if (compared := preview.comparison) is not None:
+        pairs = [pair for pair in renamed_joined(compared.groups) if only_reasons(pair) and not told_as_warning(pair, compared)]
+        if reasoned := [_reasoned(pair) for pair in pairs]:
+            many = count(len(reasoned), "group")
+            yield tree.Names(f"{many} with the same size, of which reasons or names differ", tuple(reasoned))
     if preview.untouched:
         yield tree.Names(f"{count(len(preview.untouched), 'group')} untouched", preview.untouched)
 

@@ -5,14 +5,15 @@ from collections.abc import Container, Iterator, Sequence
 import msgspec
 
 from reconciler.decisions.reasons.owners import GroupHeld
-from reconciler.plan.comparison import Pair
-from reconciler.plan.plan import Action, ActionKind, GroupLine
+from reconciler.plan.comparison import Pair, PlanComparison
+from reconciler.plan.plan import Action, ActionKind, GroupLine, Plan
+from reconciler.plan.reason import Reason
 from reconciler.rendering.documents.blocks import FEWER, MORE, OTHERWISE, STAYS, Difference, Meaning, cut
 from reconciler.rendering.documents.preview.action_differences import changes_size
-from reconciler.rendering.documents.preview.consequences.groups import ABOUT_TEMPLATES
+from reconciler.rendering.documents.preview.consequences.group_warnings import new_reasons, warned_of
 from reconciler.rendering.words.alike_actions import single_actions
 from reconciler.rendering.words.fold import Fold
-from reconciler.rendering.words.group_whys import action_causes, cause_words, size_bounds
+from reconciler.rendering.words.group_whys import action_causes, cause_words, further_reasons, size_bounds
 from reconciler.rendering.words.plain import listed
 from reconciler.rendering.words.wording import (
     MAIN,
@@ -70,13 +71,36 @@ def only_reasons(pair: Pair[GroupLine]) -> bool:
     return same == new
 
 
-def told_as_warning(pair: Pair[GroupLine]) -> bool:
-    """Whether nothing differs but that a template now contradicts the nodes, which is a warning in the same words."""
+def told_as_warning(pair: Pair[GroupLine], comparison: PlanComparison) -> bool:
+    """Whether nothing differs but what is now warned of in the same words."""
     old, new = pair.before, pair.after
     if old is None or new is None or msgspec.structs.replace(old, reasons=new.reasons) != new:
         return False
-    known, now = ({reason.message: reason for reason in line.reasons} for line in (old, new))
-    return known.keys() < now.keys() and all(now[words].code in ABOUT_TEMPLATES for words in now.keys() - known.keys())
+    known, told = ({reason.message for reason in reasons} for reasons in (old.reasons, warned_of(pair, comparison)))
+    return known | told == {reason.message for reason in new.reasons} and bool(told)
+
+
+def note_differences(
+    pairs: Sequence[Pair[GroupLine]], comparison: PlanComparison, plan: Plan, fold: Fold
+) -> tuple[Difference, ...]:
+    """What the plan says of groups that it does not say under main, besides the actions, the warnings and why it holds one."""
+    lots: dict[str, list[str]] = {}
+    for pair in pairs:
+        if pair.after is None:
+            continue
+        told = {reason.message for reason in (*warned_of(pair, comparison), *_holding(pair.after))}
+        further = further_reasons(pair.after, [action for action in plan.actions if action.group == pair.after.name])
+        for reason in new_reasons(pair, comparison):
+            if reason in further and reason.message not in told:
+                lots.setdefault(reason.message, []).append(pair.after.name)
+    lines = [
+        Difference(OTHERWISE, f"{listed(tuple(names), fold.names)}: {words}", number=len(names)) for words, names in lots.items()
+    ]
+    return cut(lines, fold.shown(len(lines), fold.rows), "note")
+
+
+def _holding(line: GroupLine) -> tuple[Reason, ...]:
+    return tuple(reason for reason in line.reasons if line.held and reason.code in (GroupHeld.code, "TargetMissing"))
 
 
 def _together(lot: Sequence[tuple[str, Difference]], fold: Fold) -> Iterator[Difference]:

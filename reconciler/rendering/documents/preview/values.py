@@ -10,8 +10,10 @@ from reconciler.plan.policy_tests import PolicyTestRun
 from reconciler.plan.preview import LimitSpent, Preview, PreviewSide, SnapshotSeen
 from reconciler.plan.reason import Scalar
 from reconciler.plan.replay import Replay
+from reconciler.plan.timeline import Timeline
 from reconciler.plan.what_if import WhatIf
 from reconciler.policy.changes.comparison import PolicyChange
+from reconciler.policy.changes.hunks import Hunk
 from reconciler.policy.changes.loosening import Loosened
 from reconciler.policy.manifests.size_changes import SizeChange
 from reconciler.policy.place import Place
@@ -153,7 +155,8 @@ class PreviewDocument(msgspec.Struct, frozen=True, kw_only=True, rename="camel")
     it is null. `replay` is null unless requested. `snapshot` is set if the cluster is a live one. Keys are in the order of
     reading: `headline` is the change in one line, `consequences` its effects, the most severe first. Then `figures` is the steady
     state under main (`today`) and under this PR (`after`), `decision` everything that differs, `changes` the policy itself.
-    `limits` are spending limits of both policies. `loosened` are values that allow more than before. `tests` are the policy tests
+    `limits` are spending limits of both policies. `hunks` are the changed lines of the policy files, and
+    `timeline` is the week of both policies. `loosened` are values that allow more than before. `tests` are the policy tests
     of this PR, null if it has none. `whatIf` is what both do in other situations, null if it was not asked or the
     policies are equal. `digest` covers the statements, not commits and instants; it is empty without a decision.
     """
@@ -182,6 +185,8 @@ class PreviewDocument(msgspec.Struct, frozen=True, kw_only=True, rename="camel")
     untouched_groups: tuple[str, ...] = ()
     loosened: tuple[Loosened, ...] = ()
     changes: tuple[ChangeEntry, ...] = ()
+    hunks: tuple[Hunk, ...] = ()
+    timeline: Timeline | None = None
     tests: PolicyTestRun | None = None
     what_if: WhatIf | None = None
 
@@ -208,6 +213,8 @@ def preview_values(preview: Preview) -> PreviewDocument:
         limits=tuple(LimitPair(*pair) for pair in limit_pairs(preview)),
         loosened=preview.loosened,
         changes=tuple(_change(change) for change in preview.changes),
+        hunks=preview.hunks,
+        timeline=preview.timeline,
         sizes=tuple(_size(size) for size in preview.sizes),
         untouched_groups=preview.untouched,
         decision=_decision(preview),

@@ -9,6 +9,7 @@ from reconciler.rendering.documents import blocks as tree
 from reconciler.rendering.documents.blocks import Foreign
 from reconciler.rendering.words.fold import NAMES_SHOWN, Fold
 from reconciler.rendering.words.wording import MAIN, THIS_PR, count
+from reconciler.values.duration import duration_text
 from reconciler.values.plural import verb_for
 
 WHAT_IF = "What if"
@@ -69,7 +70,16 @@ def _side(one: Compared, outcome: Outcome, at: int) -> str:
         words.append(f"{len(sizes) - NAMES_SHOWN} more groups")
     if one.before.waiting != one.after.waiting:
         words.append(f"{count(outcome.waiting, 'pod')} {verb_for(outcome.waiting, 'waits', 'wait')}")
+    if one.only_pace:
+        words.append(_pace(outcome))
     return Foreign(", ".join(words))
+
+
+def _pace(outcome: Outcome) -> str:
+    """`nodes leave after 10m: 2, then 1, then 1`."""
+    if outcome.leaving_after_seconds is None:
+        return "no node leaves"
+    return f"nodes leave after {duration_text(outcome.leaving_after_seconds)}: {', then '.join(map(str, outcome.leaving))}"
 
 
 def situation_words(one: Compared) -> str:
@@ -81,8 +91,22 @@ def situation_change(one: Compared) -> str:
     """`4 more pods wait` if that is so, else `+$0.58/h`, or nodes where no price is known."""
     if (more := one.after.waiting - one.before.waiting) > 0:
         return f"{count(more, 'more pod')} {verb_for(more, 'waits', 'wait')}"
+    if one.only_pace:
+        return _pace_change(one)
     money = one.per_hour_change
     if money is not None:
         return f"{money_text(Decimal(money), one.after.currency, signed=True)}/h"
     nodes = sum(one.after.nodes.values()) - sum(one.before.nodes.values())
     return f"{nodes:+d} {'node' if abs(nodes) == 1 else 'nodes'}"
+
+
+def _pace_change(one: Compared) -> str:
+    """`nodes leave 20m later`, or how many more of them the first plans remove."""
+    if later := one.later_by_seconds:
+        return f"nodes leave {duration_text(abs(later))} {'later' if later > 0 else 'earlier'}"
+    more = sum(one.after.leaving) - sum(one.before.leaving)
+    if not more:
+        return "nodes leave in other steps"
+    plans = count(max(len(one.before.leaving), len(one.after.leaving)), "plan")
+    leave = verb_for(abs(more), "node leaves", "nodes leave")
+    return f"{abs(more)} {'more' if more > 0 else 'fewer'} {leave} in {plans}"

@@ -16,6 +16,7 @@ from reconciler.rendering.printers.html.element import Content, Html, arrows, jo
 from reconciler.rendering.printers.html.page import Head, Section, counted, document, fold, mark, scrolling
 from reconciler.rendering.printers.html.plan import cautions, change, foot, plan_figures, plan_sections
 from reconciler.rendering.printers.html.replay import replay_section
+from reconciler.rendering.printers.html.week import week_page
 from reconciler.rendering.printers.problem_lines import render_problem
 from reconciler.rendering.words.fold import NAMES_SHOWN, Fold
 from reconciler.rendering.words.refusal import refusal
@@ -52,6 +53,7 @@ def preview_html(preview: Preview) -> str:
         *_own(preview_tree, POLICY, "policy", "value"),
         *_differences(preview_tree, compared=compared),
         *_what_if(preview_tree),
+        *((week_page(preview.timeline),) if compared and preview.timeline is not None else ()),
         *_problem_sections(preview_tree),
         *_own(preview_tree, WARNINGS, "warnings"),
     ]
@@ -115,7 +117,7 @@ def _differences(preview_tree: tree.Document, *, compared: bool) -> Iterator[Sec
     why = [tag("p", plain_sentence(part.sentence)) for part in preview_tree.blocks if isinstance(part, tree.Paragraph)]
     body = joined(parts) if parts else tag("p", "The decision does not differ.") if compared else joined(why)
     untouched = [part.heading for part in preview_tree.blocks if isinstance(part, tree.Names)] if compared else []
-    yield Section("differences", "Differences", body, " ".join(untouched))
+    yield Section("differences", "Differences", body, "; ".join(untouched))
 
 
 def _what_if(preview_tree: tree.Document) -> Iterator[Section]:

@@ -10,7 +10,8 @@ from reconciler.policy.changes.comparison import PolicyChange
 from reconciler.rendering.documents.blocks import Foreign, Sentence
 from reconciler.rendering.documents.preview.change_figures import COST, NODES, ChangeFigure, change_figures
 from reconciler.rendering.documents.preview.consequences.consequence import Code, Consequence, Grade
-from reconciler.rendering.documents.preview.consequences.groups import group_changes, target_missing, template_differs
+from reconciler.rendering.documents.preview.consequences.group_warnings import group_warnings
+from reconciler.rendering.documents.preview.consequences.groups import group_changes, target_missing
 from reconciler.rendering.documents.preview.consequences.judged import (
     declared_sizes,
     new_findings,
@@ -46,7 +47,7 @@ def consequences(preview: Preview) -> tuple[Consequence, ...]:
         *evictions(preview),
         *later_effects(preview),
         *group_changes(comparison, preview.plan, preview.unwritten),
-        *template_differs(comparison),
+        *group_warnings(comparison),
         *other_clusters(preview.elsewhere),
         *new_problems(comparison),
         *new_findings(preview.findings, comparison),

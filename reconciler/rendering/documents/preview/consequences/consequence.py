@@ -36,6 +36,7 @@ class Code(StrEnum):
     GROUPS_COME = "GroupsCome"
     GROUPS_HELD = "GroupsHeld"
     NEW_PROBLEMS = "NewProblems"
+    GROUP_WARNINGS = "GroupWarnings"
     TEMPLATE_DIFFERS = "TemplateDiffers"
     NEW_FINDINGS = "NewFindings"
     OTHER_CLUSTERS = "OtherClusters"

@@ -1,10 +1,10 @@
-"""Effects on groups: they come, leave or become held, and their target or template differs."""
+"""Effects on groups: they come, leave or become held, and their target is missing."""
 
 from collections.abc import Iterator, Sequence
 
 from reconciler.plan.comparison import PlanComparison
 from reconciler.plan.plan import GroupLine, Plan
-from reconciler.rendering.documents.blocks import Foreign, foreign_sentence, names_listed
+from reconciler.rendering.documents.blocks import Foreign, names_listed
 from reconciler.rendering.documents.preview.change_figures import coming, leaving
 from reconciler.rendering.documents.preview.consequences.consequence import Code, Consequence, Grade
 from reconciler.rendering.words.fold import NAMES_SHOWN
@@ -35,28 +35,6 @@ def target_missing(comparison: PlanComparison) -> Iterator[Consequence]:
             named=("target ", Foreign(target), " does not exist: ", Foreign(new.name), " is not scaled"),
             data={"groups": (new.name,), "target": new.target, "newNodesLost": lost},
         )
-
-
-ABOUT_TEMPLATES = ("SmallerThanTemplate", "TemplateUntried", "TemplateUnknown", "MixedShapes")
-"""Reasons that say how a template and the live nodes differ."""
-
-
-def template_differs(comparison: PlanComparison) -> Iterator[Consequence]:
-    """Templates that differ from the live nodes, where that is new."""
-    for pair in comparison.groups:
-        if pair.after is None:
-            continue
-        known = () if pair.before is None else {reason.message for reason in pair.before.reasons}
-        for reason in pair.after.reasons:
-            if reason.code in ABOUT_TEMPLATES and reason.message not in known:
-                yield Consequence(
-                    grade=Grade.WARNING,
-                    code=Code.TEMPLATE_DIFFERS,
-                    sentence=(Foreign(pair.after.name), ": ", *foreign_sentence(reason.message), "."),
-                    short="a group's template differs from its nodes",
-                    named=("the template of ", Foreign(pair.after.name), " differs from its nodes"),
-                    data={"groups": (pair.after.name,), "reason": reason.code},
-                )
 
 
 def group_changes(comparison: PlanComparison, plan: Plan, unwritten: Sequence[str]) -> Iterator[Consequence]:
