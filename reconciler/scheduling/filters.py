@@ -309,10 +309,12 @@ class Filters:
         keys = self.topology.keys_about(shape)
         return None if HOSTNAME_LABEL in keys else keys
 
-    def refused_by_rules(self, shape: int, node: int) -> bool:
-        """Does spread or inter-pod affinity keep one more pod off the node?"""
+    def refusing_rules(self, shape: int, node: int) -> tuple[str, ...]:
+        """Which of inter-pod affinity and spread keep one more pod off the node."""
         rules = self.topology.of(shape)
-        return not (rules.empty or rules.allows(node))
+        if rules.empty or rules.allows(node):
+            return ()
+        return _with_rules((), not all(rule.allows(node) for rule in rules.spread), not rules.affinity.allows(node))
 
     def enters(self, shape: int, node: int) -> bool:
         """Do taints, cordon, features and labels of the node let the pod in?"""

@@ -200,13 +200,18 @@ class SchedulingState:
     def shuts_out(self, shape: int, node: int) -> bool:
         """Do rules keep one more pod of the shape off the node for the domains that it is in? Then they keep it off any node in
         the same domains. False if a rule concerns the host."""
-        if not self._filters.refused_by_rules(shape, node):
-            return False
+        return bool(self.shut_by(shape, node))
+
+    def shut_by(self, shape: int, node: int) -> tuple[str, ...]:
+        """The plugins that `shuts_out` is about, sorted; empty where it says no."""
+        plugins = self._filters.refusing_rules(shape, node)
+        if not plugins:
+            return ()
         self._forget_what_was_local()
         by_domains = self._by_domains.get(shape)
         if by_domains is None:
             by_domains = self._by_domains[shape] = self.domain_keys(shape) is not None
-        return by_domains
+        return plugins if by_domains else ()
 
     def enters(self, shape: int, node: int) -> bool:
         """Do taints, cordon, features and labels of the node let the pod in?"""

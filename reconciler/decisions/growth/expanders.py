@@ -60,15 +60,16 @@ def choose(options: list[Option], expanders: tuple[Expander, ...], near_tie_perc
         label = expander.value
         if expander is Expander.LEAST_COST and any(option.price_micros is None for option in left):
             used, label = Expander.LEAST_WASTE, "LeastWaste (a price is unknown, so not LeastCost)"
-        keys = _keys(used, left, near_tie_percent)
+        scores = [_RULES[used].score(option) for option in left]
+        keys = _keys(used, left, scores, near_tie_percent)
         best = min(keys)
-        if len(set(keys)) > 1:
+        if any(key != best for key in keys):
             near = sum(1 for key in keys if not key[0]) > 1 and used is Expander.LEAST_WASTE
             rule = f"{label}, of those within {near_tie_percent}% the fewest machines," if near and near_tie_percent else label
             decided = rule
             compared = tuple(
-                f"{option.group} {_RULES[used].score_text(option)}"
-                for option, _ in sorted(zip(left, keys, strict=True), key=lambda pair: (pair[1], pair[0].group))
+                f"{option.group} {_RULES[used].score_text(option, score)}"
+                for option, score, _ in sorted(zip(left, scores, keys, strict=True), key=lambda told: (told[2], told[0].group))
             )
         left = [option for option, key in zip(left, keys, strict=True) if key == best]
     if len(left) > 1:
@@ -87,7 +88,7 @@ def ranked(options: list[Option], expanders: tuple[Expander, ...], near_tie_perc
     price is missing."""
     priced = all(option.price_micros is not None for option in options)
     used = [Expander.LEAST_WASTE if one is Expander.LEAST_COST and not priced else one for one in expanders]
-    columns = [_keys(one, options, near_tie_percent) for one in used]
+    columns = [_keys(one, options, [_RULES[one].score(option) for option in options], near_tie_percent) for one in used]
 
     def key(place: int) -> tuple[object, ...]:
         option = options[place]
@@ -97,10 +98,11 @@ def ranked(options: list[Option], expanders: tuple[Expander, ...], near_tie_perc
     return [options[place] for place in order]
 
 
-def _keys(expander: Expander, options: list[Option], near_tie_percent: int) -> list[tuple[bool, Fraction, Fraction]]:
+def _keys(
+    expander: Expander, options: list[Option], scores: list[Fraction], near_tie_percent: int
+) -> list[tuple[bool, Fraction, Fraction]]:
     """Smaller is better: first whether it is outside a near tie with the best, then the score. Near ties in waste go to fewer
     machines for what they serve, because each machine has to be booted, patched and watched."""
-    scores = [_RULES[expander].score(option) for option in options]
     if expander is not Expander.LEAST_WASTE or not near_tie_percent:
         return [(False, score, Fraction(0)) for score in scores]
     most = min(scores) + near_tie(near_tie_percent)
@@ -119,13 +121,14 @@ def bought_capacity(shape: NodeShape) -> Resources:
 def waste(option: Option) -> Fraction:
     """What of the worth of the option's nodes no pod of this demand would use."""
     bought, requested = bought_capacity(option.shape), option.requested
-    # A machine that says nothing of a resource is measured by the others.
-    stated = msgspec.structs.replace(
-        requested,
-        cpu_milli=requested.cpu_milli if bought.cpu_milli else 0,
-        memory_bytes=requested.memory_bytes if bought.memory_bytes else 0,
-    )
-    return wasted(worth(bought) * option.nodes, worth(stated))
+    if not (bought.cpu_milli and bought.memory_bytes):
+        # A machine that says nothing of a resource is measured by the others.
+        requested = msgspec.structs.replace(
+            requested,
+            cpu_milli=requested.cpu_milli if bought.cpu_milli else 0,
+            memory_bytes=requested.memory_bytes if bought.memory_bytes else 0,
+        )
+    return wasted(worth(bought) * option.nodes, worth(requested))
 
 
 def wasted(bought: int, requested: int) -> Fraction:
@@ -160,23 +163,25 @@ def _machines_for_value(option: Option) -> Fraction:
     return Fraction(option.nodes, worth) if worth else Fraction(option.nodes)
 
 
-def _cost_text(option: Option) -> str:
+def _cost_text(option: Option, _: Fraction) -> str:
     """What all new nodes cost, and how many pods they serve: options may serve different ones."""
     return f"for {price_text((option.price_micros or 0) * option.nodes)}/h ({count_text(option.pods, 'pod')})"
 
 
 class _Rule(msgspec.Struct, frozen=True):
-    """One expander: what it compares (the smallest is best), and how that is told."""
+    """One expander: what it compares (the smallest is best), and how an option with such a score is told."""
 
     score: Callable[[Option], Fraction]
-    score_text: Callable[[Option], str]
+    score_text: Callable[[Option, Fraction], str]
 
 
 _RULES = {
     Expander.LEAST_COST: _Rule(_cost_for_value, _cost_text),
     Expander.LEAST_WASTE: _Rule(
-        waste, lambda option: f"with {float(waste(option)):.1%} wasted on {count_text(option.nodes, 'node')}"
+        waste, lambda option, score: f"with {float(score):.1%} wasted on {count_text(option.nodes, 'node')}"
     ),
-    Expander.LEAST_NODES: _Rule(lambda option: Fraction(option.nodes), lambda option: f"with {count_text(option.nodes, 'node')}"),
-    Expander.MOST_PODS: _Rule(lambda option: Fraction(-option.pods), lambda option: f"for {count_text(option.pods, 'pod')}"),
+    Expander.LEAST_NODES: _Rule(
+        lambda option: Fraction(option.nodes), lambda option, _: f"with {count_text(option.nodes, 'node')}"
+    ),
+    Expander.MOST_PODS: _Rule(lambda option: Fraction(-option.pods), lambda option, _: f"for {count_text(option.pods, 'pod')}"),
 }

@@ -5,10 +5,11 @@ from collections import Counter
 
 import msgspec
 
-from reconciler.cluster.nodes.node import HOSTNAME_LABEL
-from reconciler.decisions.draft import Draft
-from reconciler.scheduling.filled_nodes import Filled, HostSpread
+from reconciler.cluster.nodes.node import HOSTNAME_LABEL, NodeShape
+from reconciler.decisions.draft import Draft, GroupDraft
+from reconciler.scheduling.filled_nodes import NOTHING_FILLED, Filled, HostSpread
 from reconciler.scheduling.new_nodes import NO_SPREAD, Entries
+from reconciler.scheduling.packing import template_class
 
 Waiting = list[tuple[int, int]]
 
@@ -32,6 +33,19 @@ class Filling:
         self._enters: dict[object, dict[int, bool]] = {}
         self._kept: dict[object, _Kept] = {}
         self._last: tuple[tuple[int, ...], tuple[bytearray, list[list[int]]]] = ((), (bytearray(), []))
+        self._kinds: dict[int, tuple[int, int]] = {}
+        self._numbers: dict[object, int] = {}
+
+    def kind(self, group: GroupDraft, template: NodeShape, keys: frozenset[str]) -> tuple[int, int]:
+        """Two numbers that stand for new nodes of a group, since to compare templates takes long. The first is that of what
+        constraints of pods can see of the template by `keys`, the second that of all that matters about it."""
+        kind = self._kinds.get(group.position)
+        if kind is None:
+            visible, numbers = template_class(template, keys), self._numbers
+            seen = numbers.setdefault(visible, len(numbers))
+            kind = seen, numbers.setdefault((visible, template.allocatable, group.daemons), len(numbers))
+            self._kinds[group.position] = kind
+        return kind
 
     def covers(self, waiting: Waiting) -> bool:
         """Does nothing concern the pods that wait but their node and who else is on it, and spread that counts no other pods that
@@ -64,9 +78,10 @@ class Filling:
         kept, enters = self._kept.get(alike), self._enters.get(alike, {})
         if kept is None or not _holds(kept, room) or not all(shape in enters for shape, _ in waiting):
             return None
-        served = self._within_shares([pair for pair in waiting if enters[pair[0]]], room)
-        if any(shape in self._spread for shape, _ in served):
+        entering = [pair for pair in waiting if enters[pair[0]]]
+        if any(shape in self._spread for shape, _ in entering):
             return None
+        served = self._within_shares(entering, room)
         return kept.filled if _leaves_the_same(kept, served) else None
 
     def fill(self, alike: tuple[object, ...], probe: int, waiting: Waiting, room: int, daemons: tuple[int, ...]) -> Filled | None:
@@ -94,6 +109,9 @@ class Filling:
             else:
                 served.append((shape, count))
         served = self._within_shares([entry for entry in served if entry[1]], room)
+        if not served:
+            # What was kept of other numbers of pods holds when these come back.
+            return NOTHING_FILLED
         spreads = self._spreads(served, probe)
         if spreads is None:
             return None

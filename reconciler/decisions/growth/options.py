@@ -13,7 +13,6 @@ from reconciler.decisions.growth.expanders import Option
 from reconciler.decisions.growth.filling import Filling, Waiting
 from reconciler.decisions.growth.zones import place
 from reconciler.scheduling.filled_nodes import Filled
-from reconciler.scheduling.packing import template_class
 
 _NONE: frozenset[int] = frozenset()
 
@@ -47,8 +46,9 @@ def options_of(
         vain = refuted.get(group.position, _NONE)
         mine = [pair for pair in waiting if pair[0] not in vain] if vain else waiting
         own = group.position if group.order is not None else None
-        alike = (template_class(template, keys), template.allocatable, group.daemons, group.group.whole and room, vain, own)
-        if alike not in known or not _holds_for(*known[alike], room):
+        alike = (*filling.kind(group, template, keys), group.group.whole and room, vain, own)
+        last = known.get(alike)
+        if last is None or not _holds_for(*last, room):
             if draft.work.exhausted:
                 break
             minded = [shape for shape, _ in mine if shape in draft.zone_minded]

@@ -34,6 +34,8 @@ def _why(draft: Draft, group: GroupDraft, rank: int, shape: int) -> str:
         return "LowerTier"
     if draft.was_tried(group, shape):
         return "TriedBefore"
+    if _runs_on_last(draft, group, shape) and (plugins := draft.state.shut_by(shape, group.new_nodes[-1])):
+        return ", ".join(plugins)
     rejected = rejection(draft, group, template, shape)
     if isinstance(rejected, GroupRejects):
         return ", ".join(sorted(set(rejected.plugins)))
@@ -41,3 +43,12 @@ def _why(draft: Draft, group: GroupDraft, rank: int, shape: int) -> str:
         return rejected.code
     refusal = draft.room(group, template)[1]
     return refusal.code if refusal is not None else "NotShortlisted"
+
+
+def _runs_on_last(draft: Draft, group: GroupDraft, shape: int) -> bool:
+    """Whether the last new node of the group is as its next one will be, and runs pods of the shape. Then only the domains of
+    such a node can keep the next pod off one that is empty."""
+    if not group.new_nodes or group.order is not None:
+        return False
+    node = group.new_nodes[-1]
+    return draft.state.shape_of(node) == group.group.template and any(bound == shape for bound, _ in draft.state.bound(node))

@@ -1,8 +1,12 @@
 """What growth asks again and what it keeps: in steps of the work budget."""
 
+from collections import Counter
+
 import pytest
 
+from reconciler.cluster.nodes.node import ZONE_LABEL
 from reconciler.cluster.pods.pod import AffinityTerm, SpreadConstraint
+from reconciler.decisions.decide import decide
 from reconciler.decisions.demand.pending import pending_demand
 from reconciler.decisions.demand.queue import Queue
 from reconciler.decisions.growth import scale_up
@@ -13,6 +17,7 @@ from reconciler.decisions.situation.waiting_pods import waiting_pods
 from reconciler.decisions.view import View
 from reconciler.decisions.work import Work
 from reconciler.decisions.work_shares import Shares
+from reconciler.scheduling.state import SchedulingState
 from tests.builders import NOW, ClusterBuilder, node_group, policy, selector
 
 HOST = "kubernetes.io/hostname"
@@ -94,3 +99,33 @@ def test_what_is_kept_is_for_the_same_pods_beside() -> None:
         assert filled is not None
         opened.append(filled.opened)
     assert opened == [4, 2]
+
+
+def test_a_long_spread_asks_little_for_each_purchase(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Thirty pods with a skew of one over three zones, a node for each: after the first round a zone that is ahead is known
+    from its last node, and a pass over new nodes is kept for the numbers of pods that come back."""
+    counts = Counter[str]()
+
+    def counted(owner: type, name: str) -> None:
+        original = getattr(owner, name)
+
+        def call(*args: object) -> object:
+            counts[name] += 1
+            return original(*args)
+
+        monkeypatch.setattr(owner, name, call)
+
+    counted(SchedulingState, "verdict")
+    counted(SchedulingState, "fill_new")
+    cluster = ClusterBuilder()
+    for zone in "abc":
+        cluster.group(zone, nodes=0, cpu="1", labels={ZONE_LABEL: zone})
+    spread = SpreadConstraint(topology_key=ZONE_LABEL, max_skew=1, selector=selector(app="web"))
+    cluster.pods("web", 30, cpu="1", shape={"spread": (spread,)})
+    plan, _ = decide(cluster.world(), policy(*(node_group(zone, max=20) for zone in "abc")), Memory(), NOW)
+    assert [group.desired for group in plan.groups] == [10, 10, 10]
+    others = {reason.data["others"] for group in plan.groups for reason in group.reasons if reason.code == "PendingPods"}
+    full = {(), *((f"{zone} (PodTopologySpread)",) for zone in "abc")}
+    assert full < others
+    assert counts["verdict"] <= 3
+    assert counts["fill_new"] <= 20
