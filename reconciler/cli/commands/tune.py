@@ -10,6 +10,7 @@ from reconciler.cli.inputs.named_path import NAMED_PATH
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from reconciler.cli.processes.tuning_run import Part
     from reconciler.plan.tuning import Tuning
     from reconciler.simulation.tuning.knobs import Knob
     from reconciler.simulation.tuning.objective import Objective
@@ -45,7 +46,14 @@ if TYPE_CHECKING:
     "--seed", metavar="N", type=click.IntRange(0, 2**31), default=1, show_default=True, help="The same seed, the same bytes."
 )
 @click.option("--workers", metavar="N", type=click.IntRange(1, 64), default=1, show_default=True, help="Processes.")
-@click.option("--resume", metavar="FILE", type=NAMED_PATH, help="Keep finished trials in FILE, and go on from there.")
+@click.option(
+    "--resume", metavar="PATH", type=NAMED_PATH,
+    help="Keep finished trials in this file, and go on from there. Of a directory, all files count.",
+)  # fmt: skip
+@click.option(
+    "--part", metavar="I/N",
+    help="Replay part I (from 0) of N of the next trials, into the directory of --resume. No result is printed.",
+)  # fmt: skip
 @click.option("--until", metavar="DURATION", help="How much of the trace, such as 24h [default: all of it].")
 @click.option(
     "--step", metavar="DURATION", default="5m", show_default=True,
@@ -70,6 +78,7 @@ def command(
     seed: int,
     workers: int,
     resume: Path | None,
+    part: str | None,
     until: str | None,
     step: str,
     join_after: str | None,
@@ -94,6 +103,9 @@ def command(
     tiers[spot].defaults.headroom.nodes are one place. Settings of the policy are pace.delayAfterAdd, expanders, tiers (their
     order) and others. RANGE is 30..80, 30..80/10, or values such as 2m,5m. tiers=* tries all orders.
 
+    On many machines, each replays its --part of the trials. Repeat that until nothing is missing, and run it without --part: the
+    result is the same as on one machine.
+
     \b
     Examples:
       reconciler tune --trace examples/traces/pool-28.csv \\
@@ -110,7 +122,10 @@ def command(
 
     wanted = _objective(objective)
     past, knobs = _past(trace_path, policy_path, name, cluster_path, until, step, join_after, vary, alone=alone)
-    found = _search(past, knobs, wanted, trials, seed, workers, resume)
+    found = _search(past, knobs, wanted, trials, seed, workers, resume, _part(part, resume))
+    if found is None or part is not None:
+        tell("more trials are missing: run all parts again" if found is None else "no trial is missing: run without --part")
+        return EXIT_OK
     tuning = _tuning(past, found, wanted, seed)
     join_words = _join_words(past)
     click.echo(_rendered(tuning, output, join_words, wide=wide).encode("utf-8", "replace"), nl=False)
@@ -206,6 +221,21 @@ def _objective(words: tuple[str, ...]) -> "Objective":
     return Objective(weights=tuple(sorted(weights.items())), trades=True) if weights else Objective()
 
 
+def _part(text: str | None, resume: Path | None) -> "Part | None":
+    """Raises `UsageError`."""
+    from reconciler.cli.processes.tuning_run import Part
+    from reconciler.values.whole_number import whole_number
+
+    if text is None:
+        return None
+    if resume is None or resume.is_file():
+        raise click.UsageError("--part goes with --resume DIRECTORY, in which the trials of all parts are")
+    index, count = (whole_number(word) if len(word) < 7 else None for word in (*text.split("/"), "", "")[:2])
+    if index is None or count is None or not index < count or text.count("/") != 1:
+        raise click.UsageError(f"--part {text[:40]!r}: write I/N, such as 0/16 for the first of 16")
+    return Part(index, count)
+
+
 def _search(
     past: "Past",
     knobs: "Sequence[Knob]",
@@ -214,21 +244,27 @@ def _search(
     seed: int,
     workers: int,
     resume: Path | None,
-) -> "Found":
+    part: "Part | None",
+) -> "Found | None":
+    """None: other parts have to finish first."""
     from reconciler.cli.outputs.replay_bar import replay_bar
-    from reconciler.cli.processes.tuning_run import FinishedTrials, evaluating
+    from reconciler.cli.processes.tuning_run import FinishedTrials, OthersMissingError, evaluating, of_part
     from reconciler.simulation.tuning.search import Settings, search, split_periods
     from reconciler.simulation.tuning.variant import policy_with
 
     searched, held = split_periods(len(past.periods()), seed)
-    finished = FinishedTrials(resume, past)
+    finished = FinishedTrials(resume, past, part)
     about = (trials + 1) * 2 + len(searched) * 5
     with (
         replay_bar() as bar,
         evaluating(past, workers, finished, lambda done: bar(min(done, about), about) if bar is not None else None) as evaluate,
     ):
         settings = Settings(objective=objective, trials=trials, seed=seed)
-        return search(knobs, searched, held, settings, evaluate, lambda variant: policy_with(past, variant) is not None)
+        wanted = evaluate if part is None else of_part(part, finished, evaluate)
+        try:
+            return search(knobs, searched, held, settings, wanted, lambda variant: policy_with(past, variant) is not None)
+        except OthersMissingError:
+            return None
 
 
 def _tuning(past: "Past", found: "Found", objective: "Objective", seed: int) -> "Tuning":

@@ -1,4 +1,8 @@
-"""A search on several processes. What is finished is kept in a file, so that an interrupted search goes on where it was."""
+"""A search on several processes or machines. What is finished is kept in a file, so an interrupted search goes on where it was.
+
+On several machines, each takes a part of what the search asks for. It keeps that in its own file, in a directory that they share.
+A search that asks for what another machine has not finished ends there, and goes on when it is run again.
+"""
 
 import hashlib
 import os
@@ -20,6 +24,8 @@ from reconciler.simulation.tuning.variant import CouldNotGrowError, Past, figure
 from reconciler.values.decoding import decode
 
 LARGEST_FILE_BYTES = 64 << 20
+_SUFFIX = ".jsonl"
+_LOCAL = f"local{_SUFFIX}"
 _PAST: list[Past] = []
 """The task of a worker process, set when it starts."""
 
@@ -31,18 +37,51 @@ class Finished(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     figures: DemandFigures
 
 
-class FinishedTrials:
-    """What earlier runs came to. Lines are only added; the last one may be torn, and is then made again."""
+class Part(msgspec.Struct, frozen=True):
+    """Which of `count` machines this one is, from 0 on."""
 
-    def __init__(self, path: Path | None, past: Past) -> None:
+    index: int
+    count: int
+
+    @property
+    def file_name(self) -> str:
+        """Where its trials are kept."""
+        return f"part-{self.index}-of-{self.count}{_SUFFIX}"
+
+
+class OthersMissingError(Exception):
+    """Other parts have not finished what the search asks for next."""
+
+
+class FinishedTrials:
+    """What earlier runs came to. Lines are only added; the last one may be torn, and is then made again.
+
+    Of a directory, all files are read, and lines are added to that of `part`. A torn line of another file may be in the making.
+    """
+
+    def __init__(self, path: Path | None, past: Past, part: Part | None = None) -> None:
         """Raises `InputError` for a file that is something else."""
-        self._path = path
+        self._shared = path if path is not None and (part is not None or path.is_dir()) else None
+        own = _LOCAL if part is None else part.file_name
+        self._path = path if self._shared is None else self._shared / own
         self._of = _digest(past)
         self.known: dict[str, DemandFigures] = {}
-        if path is not None and path.exists():
-            self._read(path)
+        if self._shared is not None:
+            try:
+                self._shared.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise InputError(f"--resume {self._shared}: {error.strerror or error}") from None
+        if self._path is not None and self._path.exists():
+            self._read(self._path, own=True)
+        self.read_others()
 
-    def _read(self, path: Path) -> None:
+    def read_others(self) -> None:
+        """What other parts have finished by now."""
+        for file in sorted(self._shared.glob(f"*{_SUFFIX}")) if self._shared is not None else ():
+            if file != self._path:
+                self._read(file, own=False)
+
+    def _read(self, path: Path, *, own: bool) -> None:
         number = 0
         try:
             if path.stat().st_size > LARGEST_FILE_BYTES:
@@ -53,7 +92,7 @@ class FinishedTrials:
                 number += 1
                 one = decode(line, Finished)
                 self.known[one.key] = one.figures
-            if len(whole) + 1 < len(data):
+            if own and len(whole) + 1 < len(data):
                 os.truncate(path, len(whole) + 1 if whole else 0)
         except OSError as error:
             raise InputError(f"--resume {path}: {error.strerror or error}") from None
@@ -119,6 +158,19 @@ def evaluating(past: Past, workers: int, finished: FinishedTrials, done: Callabl
         yield there
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+def of_part(part: Part, finished: FinishedTrials, evaluate: Evaluate) -> Evaluate:
+    """Replays a part of what is asked for. Evaluating raises `OthersMissingError` while others have not finished theirs."""
+
+    def evaluated(asked: Sequence[Asked]) -> Sequence[DemandFigures]:
+        evaluate([one for position, one in enumerate(asked) if position % part.count == part.index])
+        finished.read_others()
+        if any(finished.key(one) not in finished.known for one in asked):
+            raise OthersMissingError
+        return [finished.known[finished.key(one)] for one in asked]
+
+    return evaluated
 
 
 def _begin(past: Past) -> None:

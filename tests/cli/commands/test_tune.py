@@ -243,6 +243,30 @@ def test_finished_trials_are_known_again_whatever_the_order_of_sets() -> None:
     assert len({key for _, key in runs}) == 1
 
 
+def test_parts_on_many_machines_make_the_same_bytes(run: Run, tmp_path: Path) -> None:
+    """Three parts, round by round, each with what the others have finished. A part that runs again replays nothing."""
+    trials = tmp_path / "trials"
+    words = ("tune", "--trace", trace(tmp_path, order_of_tiers()), "--policy", policy(tmp_path), "--vary", "tiers=*")
+    words = (*words, "--until", "4h")
+    once = run(*words, "-o", "json")[1]
+    told: list[str] = []
+    for _ in range(6):
+        told = [run(*words, "--resume", trials, "--part", f"{index}/3")[2] for index in (2, 0, 1)]
+        if not any("more trials are missing" in line for line in told):
+            break
+    assert set(told) == {"no trial is missing: run without --part\n"}
+    files = sorted(trials.iterdir())
+    assert [file.name for file in files] == [f"part-{index}-of-3.jsonl" for index in range(3)]
+    finished = [file.read_bytes() for file in files]
+    keys = [json.loads(line)["key"] for file in finished for line in file.splitlines()]
+    assert len(keys) == len(set(keys))
+    with files[1].open("ab") as stream:
+        stream.write(b'{"key":"torn')
+    assert run(*words, "--resume", trials, "-o", "json") == (0, once, "")
+    assert files[1].read_bytes() == finished[1] + b'{"key":"torn'
+    assert not (trials / "local.jsonl").exists()
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -259,6 +283,11 @@ def test_finished_trials_are_known_again_whatever_the_order_of_sets() -> None:
         ("--objective speed", "write one of cost, wait, evictions, changes"),
         ("--objective cost=0", "with a weight from 1 to 9999"),
         ("--until 1h", "shorter than 4h, which is too little to learn from"),
+        ("--part 0/2", "--part goes with --resume DIRECTORY"),
+        ("--resume {folder}/prod.yaml --part 0/2", "--part goes with --resume DIRECTORY"),
+        ("--resume {folder}/t --part 2/2", "write I/N, such as 0/16"),
+        ("--resume {folder}/t --part 1/2/3", "write I/N, such as 0/16"),
+        ("--resume {folder}/t --part 0/x", "write I/N, such as 0/16"),
         ("--resume {folder}/prod.yaml", "prod.yaml:1:1: not a file of finished trials"),
     ],
 )
