@@ -221,6 +221,7 @@ def _grow_rank(
         rearranged = rearrange(draft, tier, growth, expanders[0], grown, queue.waiting())
         if rearranged is not None:
             _serve_again(draft, queue, rearranged, *before)
+        if rearranged is not None and rearranged.bought is not None:
             short = _grow_tier(draft, queue, tier, growth, expanders, refutations, unable)
     return short
 
@@ -367,7 +368,7 @@ def _serve_again(
             _tell_growth(group, [node for node in rearranged.stay if node.position == group.position], rearranged.expander, ())
     for group, mine in grown:
         _tell_growth(group, mine, rearranged.expander, rearranged.compared)
-        group.reasons.append(rearranged.because.reason())
+        group.reasons.extend(one.reason() for one in (rearranged.because, rearranged.gap) if one is not None)
 
 
 def _tell_growth(

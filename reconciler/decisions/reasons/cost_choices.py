@@ -2,7 +2,7 @@
 
 from reconciler.plan.reason import Because
 from reconciler.values.plural import count_text
-from reconciler.values.quantity import amount_text
+from reconciler.values.quantity import amount_text, permille_text
 
 
 class LeastCostMix(Because, frozen=True, kw_only=True):
@@ -74,6 +74,28 @@ def _capacity_text(cpu_milli: int, memory_bytes: int, gpus: int, nodes: int) -> 
     cpu, memory = f"{amount_text('cpu', cpu_milli)} cpu", f"{amount_text('memory', memory_bytes)} memory"
     has = f"{cpu}, {memory} and {count_text(gpus, 'GPU')}" if gpus else f"{cpu} and {memory}"
     return f"{has} on {count_text(nodes, 'node')}"
+
+
+class MixGap(Because, frozen=True, kw_only=True):
+    """The search for a mix ended above its lower bound, so a better mix may exist. The bound holds for these groups, with each
+    pod in its zone. If `proved`, no mix is below it. Otherwise it is the relaxation over the node loads that the search found.
+    LeastWaste counts capacity and nodes instead of prices, and both costs are null. `gapPermille` is rounded up."""
+
+    code = "MixGap"
+    expander: str
+    gap_permille: int
+    cost_per_hour: str | None
+    bound_per_hour: str | None
+    proved: bool
+
+    def sentence(self) -> str:
+        """How much a better mix may save, and whether that is certain."""
+        most = "at most" if self.proved else "about"
+        saves = f"{self.expander}: a better mix may save {most} {permille_text(self.gap_permille)}"
+        if self.bound_per_hour is None:
+            return f"{saves} of capacity and nodes"
+        bound = "no mix costs less than" if self.proved else "the lower bound of the search is"
+        return f"{saves} of {self.cost_per_hour}/h, since {bound} {self.bound_per_hour}/h"
 
 
 class SolverMissing(Because, frozen=True, kw_only=True):

@@ -151,7 +151,7 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         "problem.size > _LARGE -> problem.size >= _LARGE": _EFFORT,
         "1000 -> 1001": _EFFORT,
         "problem.size <= SMALL -> problem.size < SMALL": _EFFORT,
-        "1 -> 2 in: for load in pricing.near(offer, prices.values, price - slack - 1, _NEAR_STEPS)": _EFFORT,
+        "1 -> 2 in: loads, whole = pricing.near(offer, prices.values, price - slack - 1, _NEAR_STEPS)": _EFFORT,
     },
     "reconciler/decisions/growth/cost/greedy.py": {
         "100 -> 101": _EFFORT,

@@ -2,8 +2,12 @@
 
 from array import array
 from collections.abc import Sequence
+from fractions import Fraction
+from math import ceil
 
-from reconciler.decisions.growth.cost.fillings import NodeFilling
+from msgspec.structs import replace
+
+from reconciler.decisions.growth.cost.fillings import NodeFilling, Valued
 from reconciler.decisions.growth.cost.master import Master, Prices
 from reconciler.decisions.growth.cost.problem import Filling, Problem
 
@@ -37,17 +41,20 @@ def generate(problem: Problem, master: Master) -> Prices | None:
                 break
             smooth = prices.values
         search.left -= _STEPS_OF_PROGRAM * len(problem.items) * len(master.fillings)
+        search.at_most.clear()
         prices = master.relaxed()
         if prices is None or search.left <= 0:
             break
-    return prices
+    return None if prices is None else replace(prices, proved=search.proved(problem, prices), exact=search.nothing_pays(prices))
 
 
 class _ColumnsSearch:
-    """Fillings that are worth more than their node costs; `left` is the work that all rounds may still take."""
+    """Fillings that are worth more than their node costs. `left` is the work that all rounds may still take. `at_most` has, by
+    offer, what no filling is worth more than by the last program, if a closer look found that."""
 
     def __init__(self, problem: Problem) -> None:
         self.left = _ALL_STEPS
+        self.at_most: dict[int, int] = {}
         self._items = len(problem.items)
         self._every = range(len(problem.offers))
         self._node = NodeFilling(problem)
@@ -77,20 +84,47 @@ class _ColumnsSearch:
         """Add what a closer look gives, ever closer until that is something; how many are new."""
         while self.left > 0 and self._steps <= _CLOSEST_STEPS:
             added = master.add(self._looked_at(prices))
-            if added:
+            if added or self.nothing_pays(prices):
                 return added
             self._steps *= _CLOSER
         return 0
+
+    def nothing_pays(self, prices: Prices) -> bool:
+        """Whether the last look proved of every offer that no filling is left that a look would add."""
+        return len(self.at_most) == len(self._every) and all(
+            most <= prices.prices[offer] + ROUNDING for offer, most in self.at_most.items()
+        )
 
     def _looked_at(self, prices: Prices) -> list[Filling]:
         """The best of so many steps an offer, of enough offers, the one after the last first."""
         values, best_fillings = array("q", prices.values), list[Filling]()
         for offer in (*self._every[self._first :], *self._every[: self._first]):
-            best, taken = self._node.improved(offer, values, self._node.counts, self._steps)
-            self.left -= taken
+            best = self._look(offer, values, self._steps)
             if best.worth > prices.prices[offer] + ROUNDING:
                 best_fillings.append(Filling(offer, best.load))
                 if len(best_fillings) == _ENOUGH:
                     self._first = (offer + 1) % len(self._every)
                     break
         return best_fillings
+
+    def _look(self, offer: int, values: "array[int]", steps: int) -> Valued:
+        best, taken = self._node.improved(offer, values, self._node.counts, steps)
+        self.left -= taken
+        self.at_most[offer] = min(best.at_most, self.at_most.get(offer, best.at_most))
+        return best
+
+    def proved(self, problem: Problem, prices: Prices) -> int:
+        """What no mix costs less than. Values are scaled down until no filling is worth more than its node costs.
+
+        Source: A. A. Farley: A note on bounding a class of linear programming problems, including cutting stock problems, 1990.
+        """
+        values, share = array("q", prices.values), Fraction(1)
+        for index, offer in enumerate(problem.offers):
+            if index not in self.at_most:
+                self._look(index, values, _CLOSE_STEPS)
+            # With caps, the value of the bounds on a node is rounded.
+            worth = self.at_most[index] - (prices.prices[index] - offer.price_micros - bool(problem.caps))
+            if worth > offer.price_micros:
+                share = min(share, Fraction(offer.price_micros, worth))
+        asked = sum(value * item.count for value, item in zip(prices.values, problem.items, strict=True))
+        return max(0, ceil((asked - prices.charged) * share))

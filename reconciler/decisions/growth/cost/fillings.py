@@ -2,6 +2,7 @@
 
 from array import array
 from collections.abc import Sequence
+from math import ceil
 
 import msgspec
 
@@ -12,11 +13,16 @@ _TURNS = 6
 """How often a node is filled by value with other weights of the resources."""
 
 
+_A_POD = 1e-9
+"""The share of a node that the kernels count for each pod on top of what it uses."""
+
+
 class Valued(msgspec.Struct, frozen=True):
-    """A load and what its pods are worth together."""
+    """A load and what its pods are worth together. No load is worth more than `at_most`."""
 
     worth: int
     load: Load
+    at_most: int
 
 
 class NodeFilling:
@@ -66,7 +72,16 @@ class NodeFilling:
         left = improvements.exchange(values, *columns, offer, order, self._least, self._left, self._base, trial, best, steps)
         rest = improvements.search(values, *columns, offer, order, self._keys, self._weights, self._left, trial, best, steps)
         load = tuple(best)
-        return Valued(sum(map(int.__mul__, values, load)), load), 2 * steps - max(0, left) - rest
+        worth = sum(map(int.__mul__, values, load))
+        at_most = self._at_most(offer, int(order[0]), worth if rest > 0 else None) if size else 0
+        return Valued(worth, load, max(worth, at_most)), 2 * steps - max(0, left) - rest
+
+    def _at_most(self, offer: int, first: int, found: int | None) -> int:
+        """What no load of the node filled last is worth more than. `first` is the item with the most value per use, and `found`
+        the worth that a search came to at its end."""
+        shares = sum(self._weights[kind] for kind in range(self._width) if self._free[offer * self._width + kind] > 0)
+        rounding = self._keys[first] * _A_POD * (1 + sum(self.counts))
+        return ceil(rounding + (self._keys[first] * shares if found is None else found))
 
     def _fill(self, offer: int, values: "array[int]", counts: "array[int]") -> int:
         return fillings.fill_by_value(

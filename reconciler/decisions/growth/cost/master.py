@@ -4,6 +4,7 @@ One thread, a fixed seed and limits on counted work instead of time, so that equ
 """
 
 from collections.abc import Iterable, Sequence
+from math import ceil
 from types import ModuleType
 from typing import TYPE_CHECKING
 
@@ -21,12 +22,16 @@ _A_PART = 0.999
 
 class Prices(msgspec.Struct, frozen=True):
     """The result of the linear program. `values` are by item. `prices` are by offer in micros: the price of a node plus the value
-    of the bounds on it. `bound` is the cost in micros, `amounts` how much of each filling."""
+    of the bounds on it. `bound` is the cost in micros, `amounts` how much of each filling. `charged` is the value of
+    the bounds of the whole problem. No mix costs less than `proved` micros. `exact`: no further filling pays, that is certain."""
 
     values: list[int]
     prices: list[int]
     bound: float
     amounts: list[float]
+    charged: int = 0
+    proved: int = 0
+    exact: bool = False
 
 
 def solver() -> ModuleType | None:
@@ -119,16 +124,21 @@ class Master:
         duals = list(solution.row_dual)
         items, offers = len(self._problem.items), len(self._offer_rows)
         prices = [offer.price_micros for offer in self._problem.offers]
+        charged = 0
         for row, index in enumerate(self._offer_rows):
-            prices[index] += round(-duals[items + row] * _MICROS_A_UNIT)
+            dual = round(-duals[items + row] * _MICROS_A_UNIT)
+            prices[index] += dual
+            charged += dual * self._problem.offers[index].most
         for row, cap in enumerate(self._problem.caps):
-            dual = -duals[items + offers + row] * _MICROS_A_UNIT / max(cap.weights)
-            prices = [price + round(dual * weight) for price, weight in zip(prices, cap.weights, strict=True)]
+            each = -duals[items + offers + row] * _MICROS_A_UNIT / max(cap.weights)
+            prices = [price + round(each * weight) for price, weight in zip(prices, cap.weights, strict=True)]
+            charged += ceil(each * cap.bound)
         return Prices(
             values=[max(0, round(dual * _MICROS_A_UNIT)) for dual in duals[:items]],
             prices=prices,
             bound=lp.getObjectiveValue() * _MICROS_A_UNIT,
             amounts=list(solution.col_value),
+            charged=charged,
         )
 
     def whole(self, known: Mix, prices: Prices, nodes: int) -> tuple[Mix | None, bool]:

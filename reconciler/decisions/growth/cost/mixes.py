@@ -2,11 +2,12 @@
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from math import gcd
 from types import ModuleType
 
 import msgspec
 
-from reconciler.decisions.growth.cost.columns import generate
+from reconciler.decisions.growth.cost.columns import ROUNDING, generate
 from reconciler.decisions.growth.cost.dives import PREFERENCES, Dives
 from reconciler.decisions.growth.cost.greedy import SMALL, greedy, ways_to_fill, worths
 from reconciler.decisions.growth.cost.master import Master, Prices
@@ -18,18 +19,20 @@ from reconciler.decisions.growth.cost.problem_parts import parts
 _LARGE = 200  # size above which only quick steps are taken
 _FEW_WAYS = 2  # ways to fill a node that large problems try
 _ENOUGH_PERMILLE = 4  # so far above the linear program's bound the search ends
+_PROVED_PERMILLE = 1000  # one part of so many is the most that a proved bound may be below that of the linear program
 _FEW_PODS = 40  # of which the cheapest mix of all is searched for
 _BRANCH_NODES = 5
 _NEAR_STEPS, _NEAR_FILLINGS = 2_000, 60
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """The cheapest mix found and its cost in micros. `bound_micros`: no mix can cost less, as far as that is known (0: it is
-    not)."""
+    """The cheapest mix found and its cost in micros. No mix costs less than `bound_micros` (0: nothing is known). This is
+    `proved`, or the linear program over the fillings that were found says so."""
 
     mix: Mix
     cost_micros: int
     bound_micros: int = 0
+    proved: bool = True
     solver_missing: bool = False
 
 
@@ -51,6 +54,7 @@ def least_cost(problem: Problem, given: Mix, solver: Callable[[], ModuleType | N
         tuple(sorted(pairs)),
         sum(answer.cost_micros for answer in answers),
         sum(answer.bound_micros for answer in answers),
+        all(answer.proved for answer in answers),
         any(answer.solver_missing for answer in answers),
     )
 
@@ -60,7 +64,8 @@ def _least_cost(problem: Problem, given: Mix, solver: Callable[[], ModuleType | 
     Then dives round its linear program. For few pods, a solve in whole numbers chooses among the columns.
     """
     start = greedy_mix(problem, given) if _few(problem) else _cheapest(problem, [given, given])
-    if problem.cost(start) <= problem.reachable(at_least(problem, start)):
+    least = problem.reachable(at_least(problem, start))
+    if problem.cost(start) <= least:
         return Answer(start, problem.cost(start), problem.cost(start))
     highs = solver()
     if highs is not None:
@@ -69,10 +74,14 @@ def _least_cost(problem: Problem, given: Mix, solver: Callable[[], ModuleType | 
             master.add(filling for filling, _ in mix)
         prices = generate(problem, master)
         if prices is not None:
-            best = _whole(problem, master, prices, start)
-            return Answer(best, problem.cost(best), round(prices.bound))
+            best, optimal = _whole(problem, master, prices, start)
+            cost = problem.cost(best)
+            known = cost if optimal else max(least, problem.reachable(prices.proved))
+            bound = max(known, problem.reachable(prices.bound))
+            proved = known * _PROVED_PERMILLE >= min(cost, bound) * (_PROVED_PERMILLE - 1)
+            return Answer(best, cost, min(cost, known if proved else bound), proved)
     best = greedy_mix(problem, start)
-    return Answer(best, problem.cost(best), solver_missing=highs is None)
+    return Answer(best, problem.cost(best), least, solver_missing=highs is None)
 
 
 def at_least(problem: Problem, mix: Mix) -> int:
@@ -128,9 +137,10 @@ def _large(problem: Problem) -> bool:
     return problem.size > _LARGE
 
 
-def _whole(problem: Problem, master: Master, prices: Prices, start: Mix) -> Mix:
+def _whole(problem: Problem, master: Master, prices: Prices, start: Mix) -> tuple[Mix, bool]:
     """A mix in whole numbers: rounded down with a greedy rest, then by dives, and of few pods the solver's own. The search ends
-    near the bound of the linear program, or at the least cost that is possible above it."""
+    near the bound of the linear program, or at the least cost that is possible above it. Also whether the solver proved that no
+    mix costs less."""
     enough = problem.reachable(prices.bound)
     if not _few(problem):
         enough = max(enough, round(prices.bound * (1000 + _ENOUGH_PERMILLE)) // 1000)
@@ -141,28 +151,33 @@ def _whole(problem: Problem, master: Master, prices: Prices, start: Mix) -> Mix:
     dives = Dives(problem, master)
     for preference in PREFERENCES:
         if problem.cost(best) <= enough:
-            return best
+            return best, False
         mix = dives.dive(prices, problem.cost(best), preference)
         if mix is not None:
             best = _cheapest(problem, [best, mix])
-    return _searched(problem, master, prices, best) if _few(problem) and problem.cost(best) > enough else best
+    if _few(problem) and problem.cost(best) > enough:
+        return _searched(problem, master, prices, best)
+    return best, False
 
 
-def _searched(problem: Problem, master: Master, prices: Prices, best: Mix) -> Mix:
+def _searched(problem: Problem, master: Master, prices: Prices, best: Mix) -> tuple[Mix, bool]:
     """The solver's choice among the fillings, then among those that are nearly worth their node as well.
 
     A mix cheaper than the best holds no filling whose reduced cost is above what is still to be gained. Where all others can be
-    listed, what the solver then chooses is the optimum.
+    listed, what the solver then chooses is the optimum. What is gained must be more than all that values lose by rounding.
     """
     master.add(filling for filling, _ in best)
-    chosen, _ = master.whole(best, prices, _BRANCH_NODES)
+    chosen, proved = master.whole(best, prices, _BRANCH_NODES)
     if chosen is not None:
         best = _cheapest(problem, [best, chosen])
-    if master.add(_near(problem, prices, problem.cost(best) - round(prices.bound))):
-        chosen, _ = master.whole(best, prices, _BRANCH_NODES)
+    near, listed = _near(problem, prices, problem.cost(best) - round(prices.bound))
+    if master.add(near):
+        chosen, proved = master.whole(best, prices, _BRANCH_NODES)
         if chosen is not None:
             best = _cheapest(problem, [best, chosen])
-    return best
+    costs = [offer.price_micros for offer in problem.offers]
+    most_nodes = min(_FEW_PODS, problem.cost(best) // max(1, min(costs)))
+    return best, proved and listed and prices.exact and gcd(*costs) > ROUNDING * most_nodes + _FEW_PODS
 
 
 def _cheapest(problem: Problem, mixes: Sequence[Mix]) -> Mix:
@@ -172,15 +187,14 @@ def _cheapest(problem: Problem, mixes: Sequence[Mix]) -> Mix:
     return min((mix for mix in neat if problem.proper(mix)), key=lambda mix: (problem.rank(mix), mix))
 
 
-def _near(problem: Problem, prices: Prices, slack: int) -> list[Filling]:
-    """Fillings within `slack` of paying, the nearest of them where there are too many."""
-    pricing = Pricing(problem)
-    candidates = [
-        (price - sum(map(int.__mul__, prices.values, load)), Filling(offer, load))
-        for offer, price in enumerate(prices.prices)
-        for load in pricing.near(offer, prices.values, price - slack - 1, _NEAR_STEPS)
-    ]
-    return [filling for _, filling in sorted(candidates)[:_NEAR_FILLINGS]]
+def _near(problem: Problem, prices: Prices, slack: int) -> tuple[list[Filling], bool]:
+    """Fillings within `slack` of paying, the nearest of them where there are too many. Also whether these are all."""
+    pricing, candidates, listed = Pricing(problem), list[tuple[int, Filling]](), True
+    for offer, price in enumerate(prices.prices):
+        loads, whole = pricing.near(offer, prices.values, price - slack - 1, _NEAR_STEPS)
+        candidates += [(price - sum(map(int.__mul__, prices.values, load)), Filling(offer, load)) for load in loads]
+        listed = listed and whole
+    return [filling for _, filling in sorted(candidates)[:_NEAR_FILLINGS]], listed and len(candidates) <= _NEAR_FILLINGS
 
 
 def _rounded(problem: Problem, fillings: Sequence[Filling], prices: Prices) -> Mix | None:

@@ -13,13 +13,13 @@ class Pricing:
         # All resources weigh alike, as shares of the node.
         self._weights = [[1 / amount if amount else 0.0 for amount in offer.free] for offer in problem.offers]
 
-    def near(self, offer: int, values: Sequence[int], above: int, steps: int) -> list[Load]:
-        """Fillings worth more than `above` to which no pod can be added, all of them if `steps` last."""
+    def near(self, offer: int, values: Sequence[int], above: int, steps: int) -> tuple[list[Load], bool]:
+        """Fillings worth more than `above` to which no pod can be added. Also whether these are all, because `steps` lasted."""
         problem = self._problem
         order = [index for index in self._order(offer, values) if problem.items[index].offers[offer]]
         search = _Search(problem, offer, order, values, above, steps)
         search.descend(0, list(problem.offers[offer].free), 0)
-        return search.loads
+        return search.loads, search.steps > 0
 
     def _order(self, offer: int, values: Sequence[int]) -> list[int]:
         weights = self._weights[offer]

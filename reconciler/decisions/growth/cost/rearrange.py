@@ -33,17 +33,19 @@ from reconciler.decisions.growth.cost.problem import reachable
 from reconciler.decisions.growth.cost.tier_growth import GrownNode, Growth
 from reconciler.decisions.growth.open_domains import keeps_its_spread
 from reconciler.decisions.growth.siblings import next_group, siblings
-from reconciler.decisions.reasons.cost_choices import LeastCostMix, LeastWasteMix, SolverMissing
+from reconciler.decisions.reasons.cost_choices import LeastCostMix, LeastWasteMix, MixGap, SolverMissing
 from reconciler.policy.documents import Expander
 from reconciler.values.money import price_text
 
 
 class Rearranged(msgspec.Struct, frozen=True):
-    """The result for one tier: the nodes that stay, those that replace the others (None: nothing changed), and why."""
+    """The result for one tier: the nodes that stay, those that replace the others (None: nothing changed), and why. Of new
+    nodes also how far the best of all mixes may be from them."""
 
     stay: list[GrownNode]
     bought: list[GrownNode] | None
-    because: LeastCostMix | LeastWasteMix | SolverMissing
+    because: LeastCostMix | LeastWasteMix | SolverMissing | MixGap
+    gap: MixGap | None = None
 
     @property
     def expander(self) -> str:
@@ -54,9 +56,7 @@ class Rearranged(msgspec.Struct, frozen=True):
     def compared(self) -> tuple[str, ...]:
         """The costs that were compared, as the other expanders tell theirs."""
         why = self.because
-        if isinstance(why, SolverMissing):
-            return ()
-        return why.alternatives
+        return why.alternatives if isinstance(why, LeastCostMix | LeastWasteMix) else ()
 
 
 def may_gain(draft: Draft, tier: Sequence[GroupDraft], growth: Growth) -> bool:
@@ -98,27 +98,45 @@ def rearrange(
     odd = odd_pods(draft, groups, moving, keys) if not waiting else NONE_ODD
     growth.take_back()
     growth.give(stay)
-    posed, answer = None, None
+    posed, answer, gap = None, None, None
     for moves in () if _is_least(draft, groups, moving, by) else (odd, NONE_ODD) if odd else (NONE_ODD,):
         posed = pose(draft, groups, moving, keys, by, moves)
         answer = None if posed is None else _answer(draft, posed, solve)
         if posed is None or answer is None:
             continue
         if posed.problem.rank(answer.mix) >= posed.problem.rank(posed.given):
+            gap = _gap(draft, posed.weigh, moving, answer)
             break
         bought = _buy(draft, growth, posed.nodes(answer.mix), keys)
         # Siblings that share the growth may have other prices.
         shares_kept = draft.tier_shares.missing() <= missing
         spread_kept = not moves or all(keeps_its_spread(draft, shape) for shape, own in keys.items() if own)
         if bought is not None and shares_kept and spread_kept and posed.weigh.better(draft, bought, moving):
-            return Rearranged(stay, bought, _because(draft, posed.weigh.by, moving, bought, answer))
+            because = _because(draft, posed.weigh.by, moving, bought, answer)
+            return Rearranged(stay, bought, because, _gap(draft, posed.weigh, bought, answer))
         growth.take_back()
         growth.give(stay)
     growth.take_back()
     growth.give(grown)
     if posed is not None and answer is not None and answer.solver_missing and posed.weigh.by is Expander.LEAST_COST:
         return Rearranged(grown, None, SolverMissing(cost_per_hour=price_text(posed.weigh.sum(draft, grown))))
-    return None
+    return None if gap is None else Rearranged(moving, None, gap)
+
+
+def _gap(draft: Draft, weigh: Weighing, nodes: Sequence[GrownNode], answer: Answer) -> MixGap | None:
+    """What a better mix than these nodes may save; None if none is better, or nothing is known about that."""
+    cost, least = weigh.sum(draft, nodes), answer.bound_micros
+    if not 0 < least < cost:
+        return None
+    permille = -(-1000 * (cost - least) // cost)
+    priced = weigh.by is Expander.LEAST_COST
+    return MixGap(
+        expander=weigh.by.value,
+        gap_permille=permille,
+        cost_per_hour=price_text(cost) if priced else None,
+        bound_per_hour=price_text(least) if priced else None,
+        proved=answer.proved,
+    )
 
 
 def _is_least(draft: Draft, groups: Sequence[GroupDraft], nodes: Sequence[GrownNode], by: Expander) -> bool:

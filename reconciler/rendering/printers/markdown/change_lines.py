@@ -60,5 +60,6 @@ def _reasons(actions: Sequence[Action], group: GroupLine | None = None, why: Gro
     parts += [action.reason.message for action in actions if action.kind is not ActionKind.REMOVE_NODE]
     if why is not None:
         parts += () if actions else why.causes
-    parts += [reason.message for reason in further_reasons(group, actions)][:1] if group is not None else []
+    further = further_reasons(group, actions) if group is not None else ()
+    parts += [reason.message for reason in further if reason.code != "MixGap"][:1]
     return "; ".join((*parts, *(why.bounds if why is not None else ())))

@@ -10,7 +10,8 @@ from reconciler.decisions.growth.cost.master import Master, solver
 from reconciler.decisions.growth.cost.mixes import greedy_mix
 from reconciler.decisions.growth.cost.problem import Item, Mix, Offer, Problem
 from tests.decisions.growth.cost.bounded import bounded, every_filling, some_mix
-from tests.decisions.growth.cost.instances import one_choice
+from tests.decisions.growth.cost.brute_force import cheapest
+from tests.decisions.growth.cost.instances import few_pods, one_choice
 
 # A ten thousandth: by that much a filling may pay and still be left out.
 NEAR = 1e-4
@@ -56,6 +57,24 @@ def test_no_filling_is_missing(seed: int) -> None:
     assert found is not None
     assert whole is not None
     assert whole.bound - 1 <= found.bound <= whole.bound * (1 + NEAR) + 1
+    assert whole.bound * 0.9 - 100 <= found.proved <= whole.bound + 1
+
+
+@pytest.mark.parametrize("steps", [1, 30, 1_000])
+def test_what_is_proved_holds_however_soon_the_search_ends(steps: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No mix of a few pods that can be tried costs less. The whole search proves some bound, too."""
+    seed = Random().randrange(1 << 32)
+    print(f"seed {seed}")
+    for problem in filter(lambda one: one.items, (few_pods(seed + number) for number in range(40))):
+        for name, most in (("_CLOSE_STEPS", steps), ("_CLOSEST_STEPS", steps), ("_ROUNDS", steps % 7)):
+            monkeypatch.setattr(columns, name, most)
+        early = generate(problem, Counted(problem, one_choice(problem)))
+        monkeypatch.undo()
+        late = generate(problem, Counted(problem, one_choice(problem)))
+        assert early is not None
+        assert late is not None
+        assert early.proved <= cheapest(problem)
+        assert 0 < late.proved <= cheapest(problem)
 
 
 def test_work_ends_the_rounds(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,6 +24,7 @@ def test_few_pods_get_the_cheapest_mix_of_all(first: int) -> None:
         answer = least_cost(problem, one_choice(problem), solver)
         assert problem.proper(answer.mix), seed
         assert problem.cost(answer.mix) == answer.cost_micros == cheapest(problem), seed
+        assert not answer.proved or answer.bound_micros <= answer.cost_micros, seed
 
 
 @pytest.mark.parametrize("seed", range(6))

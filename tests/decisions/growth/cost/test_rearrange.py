@@ -12,12 +12,14 @@ from reconciler.decisions.draft import Draft
 from reconciler.decisions.groups.group import EffectiveGroup
 from reconciler.decisions.growth.cost import rearrange as module
 from reconciler.decisions.growth.cost.master import solver
+from reconciler.decisions.growth.cost.mixes import Answer, least_cost
 from reconciler.decisions.growth.cost.polish import work
-from reconciler.decisions.growth.cost.posed_problem import Weighing, pose
+from reconciler.decisions.growth.cost.posed_problem import Solver, Weighing, pose
+from reconciler.decisions.growth.cost.problem import Mix, Problem
 from reconciler.decisions.growth.cost.rearrange import Rearranged, _answer, rearrange
 from reconciler.decisions.growth.cost.tier_growth import GrownNode, Growth
 from reconciler.decisions.memory import Memory
-from reconciler.decisions.reasons.cost_choices import LeastCostMix, LeastWasteMix, SolverMissing
+from reconciler.decisions.reasons.cost_choices import LeastCostMix, LeastWasteMix, MixGap, SolverMissing
 from reconciler.decisions.view import View
 from reconciler.decisions.work import Work
 from reconciler.policy import documents
@@ -135,6 +137,41 @@ def test_without_a_solver_it_is_said_what_was_not_compared() -> None:
     assert found == Rearranged(nodes, None, SolverMissing(cost_per_hour="4.00"))
     assert found.compared == ()
     assert desired(draft) == [4, 1]
+
+
+GAP = MixGap(expander="LeastCost", gap_permille=8, cost_per_hour="1.30", bound_per_hour="1.29", proved=False)
+
+
+def test_how_far_a_better_mix_may_be_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fourteen cores for 1.30, where the bound is 1.29: 0.77 % is 0.8 %. So it is told of new nodes, and of nodes that stay."""
+
+    def cut_short(problem: Problem, given: Mix, solve: Solver) -> Answer:
+        return msgspec.structs.replace(least_cost(problem, given, solve), bound_micros=1_290_000, proved=False)
+
+    monkeypatch.setattr(module, "least_cost", cut_short)
+    draft = draft_of()
+    found = rearrange(draft, draft.groups, grown(draft, small_ones(draft, 4, 4, 4, 2)))
+    assert found is not None
+    assert found.gap == GAP
+    assert found.bought is not None
+    assert found.gap.sentence() == (
+        "LeastCost: a better mix may save about 0.8% of 1.30/h, since the lower bound of the search is 1.29/h"
+    )
+    draft = draft_of(policy(node_group("large", price_per_hour="0.90"), node_group("small", price_per_hour="0.401")))
+    nodes = [GrownNode(LARGE, ((shapes(draft)[0], 10),)), *small_ones(draft, 4)]
+    kept = rearrange(draft, draft.groups, grown(draft, nodes))
+    told = MixGap(expander="LeastCost", gap_permille=9, cost_per_hour="1.301", bound_per_hour="1.29", proved=False)
+    assert kept == Rearranged(nodes, None, told)
+    assert kept.compared == ()
+
+
+def test_what_is_proved_is_told_as_proved() -> None:
+    """With and without prices."""
+    assert msgspec.structs.replace(GAP, proved=True).sentence() == (
+        "LeastCost: a better mix may save at most 0.8% of 1.30/h, since no mix costs less than 1.29/h"
+    )
+    waste = MixGap(expander="LeastWaste", gap_permille=8, cost_per_hour=None, bound_per_hour=None, proved=True)
+    assert waste.sentence() == "LeastWaste: a better mix may save at most 0.8% of capacity and nodes"
 
 
 def test_a_group_of_another_tier_takes_no_part() -> None:
