@@ -190,9 +190,9 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
     `purchase`: the demand of the last added nodes, so that it does not add nodes again. `replaceable_since`: node name -> first
     plan in which its replacement saved enough, without interruption. `replacements`: those in progress. `given_up`: node name ->
-    when its replacement was given up, or when it took pods of a repack. `denials`: "growth" or "removal" and the target -> what
-    the platform denies; it is not tried again before its end. `departures`: what left within a day, kept while the policy
-    requires approvals. `intended`: target
+    when its replacement was given up. `repacked`: new node -> when it took pods of a repack. `denials`: "growth" or "removal" and
+    the target -> what the platform denies; it is not tried again before its end. `departures`: what left within a day, kept while
+    the policy requires approvals. `intended`: target
     -> nodes whose removal is about to be written; entries remain only if the process ended there. `known_targets`: target -> its
     machines. `claims`: targets that this policy means to write, except those that another policy has. `promised`: target -> pods
     by shape that wait for a node that was added for them. `refuted`: target and kind of pod or zone -> what did not help.
@@ -223,6 +223,7 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     replaceable_since: Mapping[str, UnixSeconds] = {}
     replacements: tuple[Replacement, ...] = ()
     given_up: Mapping[str, UnixSeconds] = {}
+    repacked: Mapping[str, UnixSeconds] = {}
     departures: Departures = {}
     intended: Mapping[str, tuple[str, ...]] = {}
     claims: Mapping[str, Claim] = {}

@@ -22,19 +22,23 @@ DAY, TURN, EVERY = 86_400, 1_800, 6 * 3_600
 
 @pytest.mark.parametrize("seed", range(2))
 def test_each_demand_pays_once(seed: int) -> None:
-    """Every six hours another number of pods. No rule is broken, each demand comes to rest before the next, and from then on
-    nothing grows, nothing leaves and no pod is evicted."""
+    """Every six hours another number of pods. No rule is broken, and each demand comes to rest within four hours: from then on
+    nothing grows, nothing leaves and no pod is evicted. Until then, each replacement begins at a lower cost than the last."""
     rng, one = random.Random(seed), underused(seed, POLICIES["on"], least=6, most=12)
     cluster = SimulatedCluster(one.world, one.policy, one.world.captured_seconds, durations=NO_DELAY, otherwise=AT_ONCE)
     writes, book, memory = SimulatedWrites(cluster), RuleBook(cluster), Memory()
-    replaced, paid = 0, list[str]()
+    replaced, paid, costs = 0, list[str](), list[int]()
     for turn in range(DAY // TURN):
         if turn and turn * TURN % EVERY == 0:
             scale_some_workload(cluster, rng, 12)
             cluster.advance_to(cluster.now_seconds)
+            costs.clear()
         plan, memory = decide(cluster.world(), one.policy, memory, cluster.now_seconds)
-        replaced += sum(action.kind is ActionKind.REPLACE for action in plan.actions)
-        resting = turn * TURN % EVERY >= EVERY // 2
+        if any(action.kind is ActionKind.REPLACE for action in plan.actions):
+            replaced += 1
+            costs.append(parse_money(plan.cost.current_per_hour or "0"))
+        assert costs == sorted(set(costs), reverse=True)
+        resting = turn * TURN % EVERY >= EVERY * 2 // 3
         paid += [f"{turn}: {action.kind} {action.group}" for action in plan.actions] if resting else []
         memory = settle(memory, execute(plan, cluster, writes))
         assert book.check(one.policy, plan) == ()

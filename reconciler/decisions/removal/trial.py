@@ -3,6 +3,7 @@
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import product
 
 from reconciler.decisions.demand.rejections import rejections
 from reconciler.decisions.draft import Draft
@@ -37,32 +38,39 @@ class Trials:
         """Those with the largest pods first: what is left for the last ones is then taken by the smallest."""
         return sorted(nodes, key=lambda one: ([self._by_size[shape] for shape in self.by_size(one.moving)], one.index))
 
-    def that_move(self, places: "array[int]", nodes: Iterable[Candidate]) -> Iterator[Candidate]:
-        """Those of the nodes that can be drained one after the other. kube-scheduler may bind the pods of one in any order, so
-        the smallest come first here. The pods of those that can are there afterwards."""
+    def that_move(self, order: "array[int]", nodes: Iterable[Candidate]) -> Iterator[Candidate]:
+        """Those of the nodes that `move` would drain one after the other over these places. The pods of those that can are there
+        afterwards."""
         state = self._draft.state
+        places = Places(state, order)
         for one in nodes:
-            mark = state.mark()
+            mark, shapes = state.mark(), self.by_size(one.moving)
             lift(state, one.index, one.moving)
-            shapes = self.by_size(one.moving)[::-1]
-            if all(
-                sum(pods for _, pods in state.place(shape, one.moving[shape], places)) == one.moving[shape] for shape in shapes
-            ):
+            lifted = state.mark()
+            moved = places.fit(shapes, [one.moving[shape] for shape in shapes])
+            if moved.short is None and crowded_out(state, places, moved, one.moving, lifted) is None:
+                state.bind_list(moved.nodes, moved.shapes, moved.counts)
+                places.keep(moved)
                 yield one
             else:
                 state.undo(mark)
 
     def move_together(self, nodes: Sequence[Candidate], places: "array[int]") -> bool:
-        """Whether all these nodes can be drained at once, if kube-scheduler binds the smallest of all pods first."""
+        """Whether all these nodes can be drained at once, in each of four orders. kube-scheduler may bind the smallest pods first
+        or last, to the first or to the last of the places."""
         state, moving = self._draft.state, Counter[int]()
         mark = state.mark()
         for one in nodes:
             lift(state, one.index, one.moving)
             moving.update(one.moving)
-        shapes = self.by_size(moving)[::-1]
-        fits = all(sum(pods for _, pods in state.place(shape, moving[shape], places)) == moving[shape] for shape in shapes)
+        lifted, shapes, fits = state.mark(), self.by_size(moving), True
+        for step, order in product((-1, 1), (places, places[::-1])):
+            fits = fits and all(
+                sum(pods for _, pods in state.place(shape, moving[shape], order)) == moving[shape] for shape in shapes[::step]
+            )
+            state.undo(lifted)
         state.undo(mark)
-        self._draft.work.spend(len(places) * len(moving))
+        self._draft.work.spend(4 * len(places) * len(moving))
         return fits
 
     def move(

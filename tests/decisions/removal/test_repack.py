@@ -245,7 +245,7 @@ def test_what_was_given_up_is_not_paid_for_again_within_a_day() -> None:
     cluster.pods("other", 2, cpu="4", on=["mid-1", "small-1"])
     plan, memory = decide(cluster.world(), _rules(), memory, NOW)
     assert "big-1" not in _named(plan)
-    assert memory.given_up == {"big-1": NOW, "mid-1": NOW, "small-1": NOW}
+    assert (memory.given_up, memory.repacked) == ({"big-1": NOW}, {"mid-1": NOW, "small-1": NOW})
     memory = Memory(given_up={"big-1": NOW})
     again, after = decide(_uneven().world(), _rules(), memory, NOW + GIVEN_UP_SECONDS - 1)
     assert (_named(again), after.given_up) == ({"big-2"}, {"big-1": NOW})
@@ -297,11 +297,39 @@ def test_no_node_waits_for_one_that_something_else_keeps() -> None:
     assert blocker_codes(plan, "big-1") == ["NotSafeToEvict"]
 
 
-def test_a_new_node_is_not_replaced_again_within_a_day() -> None:
-    """Or the same demand would pay twice."""
+def test_a_new_node_is_in_no_other_repack_for_a_day() -> None:
+    """Or the same demand would pay twice. Nodes that are gone are forgotten."""
     cluster = _coming("mid", "small")
-    _, memory = decide(cluster.world(), _rules(), _under_way(), NOW)
-    assert memory.given_up == {"mid-1": NOW, "small-1": NOW}
+    memory = msgspec.structs.replace(_under_way(), repacked={"gone-1": NOW - 1, "big-2": NOW - GIVEN_UP_SECONDS})
+    _, memory = decide(cluster.world(), _rules(), memory, NOW)
+    assert memory.repacked == {"mid-1": NOW, "small-1": NOW}
+    cluster = _cluster(big=1)
+    cluster.pods("web", 2, cpu="3", on="big-1")
+    rules = policy(_priced("small", ON), _priced("big", ON), budgets=(Budget(nodes=100),))
+    for at, replaced in ((GIVEN_UP_SECONDS - 1, []), (GIVEN_UP_SECONDS, [("small", 0, 2, ("big-1",))])):
+        plan, _ = decide(cluster.world(), rules, Memory(repacked={"big-1": NOW}), NOW + at)
+        assert _replaces(plan) == replaced
+
+
+def test_one_new_node_may_take_all_pods_of_a_new_node() -> None:
+    """They fit there in any order, so that what is promised comes true."""
+    cluster = _cluster(big=1)
+    cluster.pods("web", 1, cpu="3", on="big-1")
+    plan, _ = decide(cluster.world(), _rules(), Memory(repacked={"big-1": NOW}), NOW)
+    assert _replaces(plan) == [("small", 0, 1, ("big-1",))]
+
+
+def test_new_nodes_have_room_in_whatever_order_pods_come() -> None:
+    """Two nodes of 8 cores hold 3 + 3 + 1 + 1 each. If the small pods come first, one of 3 finds no room. One node of 4 cores
+    more is cheaper than a third of 8."""
+    cluster = _cluster(big=1)
+    cluster.pods("large", 4, cpu="3", on="big-1")
+    cluster.pods("little", 4, cpu="1", on="big-1")
+    rules = policy(
+        _priced("small", ON), _priced("mid", ON), node_group("big", price_per_hour="1.20", scale_down=ON),
+        budgets=(Budget(nodes=100),),
+    )  # fmt: skip
+    assert _replaces(plan_of(cluster.world(), rules)) == [("mid", 0, 2, ("big-1",)), ("small", 0, 1, ("big-1",))]
 
 
 def test_a_search_that_ends_early_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -65,11 +65,13 @@ class Search:
         removals: Removals,
         tiers: Mapping[str, TierState],
         given_up: Container[str],
+        repacked: Container[str],
         buy: Buy,
     ) -> None:
         self._draft = draft
         self._removals = removals
         self._given_up = given_up
+        self._new_lately = repacked
         self._buy = buy
         self._trials = 0
         self._weights = Weights(draft, (entry.candidate for entry in judged.values()))
@@ -123,6 +125,8 @@ class Search:
         classes: dict[tuple[int, Mode], list[Candidate]] = {}
         for one in sources:
             if one.group is None or one.group.group.scale_down.consolidation.mode is Toggle.DISABLED:
+                continue
+            if self._draft.world.nodes[one.index].name in self._new_lately:
                 continue
             if not self._removals.keeps(one, RemovalReason.CONSOLIDATED):
                 classes.setdefault((one.group.group.tier_rank, one.group.group.mode), []).append(one)

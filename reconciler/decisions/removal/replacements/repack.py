@@ -17,14 +17,16 @@ from typing import Protocol
 from reconciler.decisions.draft import Draft, GroupDraft
 from reconciler.decisions.groups.group import EffectiveGroup
 from reconciler.decisions.removal.candidates import Candidate
-from reconciler.decisions.removal.replacements.opportunity import Opportunity, Weights, as_consolidation
+from reconciler.decisions.removal.replacements.opportunity import Opportunity, Weights, as_consolidation, price_of
 from reconciler.decisions.removal.trial import Trials
 from reconciler.scheduling.relocation import lift
 
 MOST_SETS, MOST_STEPS = 40, 100_000
 """So many sets are judged in one plan, and sets are judged for so many steps of its work budget: about a second."""
 _FIRST_SETS = (1, 2, 3, 5, 8, 16, 32, 64)
-_MOST_REPAIRS = 3
+_MOST_REPAIRS = 4
+_MOST_SURE = 3
+"""Of so many sets, the last ones that were better than all before, it is made sure what they save."""
 
 
 class Bought(Protocol):
@@ -91,8 +93,9 @@ class Repack:
         starts = [[by_index[index] for index in seed if index in by_index] for seed in seeds]
         starts += [list(self._within(self._sources[:size])) for size in _FIRST_SETS if size < 2 * len(self._sources)]
         best: Opportunity | None = None
+        found = list[Opportunity | None]()
         for start in starts:
-            best = self._better(start, best)
+            found.append(best := self._better(start, best))
         tried = set[tuple[int, ...]]()
         while best is not None and self._left:
             before = best
@@ -105,7 +108,13 @@ class Repack:
                         break
             if best is before:
                 break
-        return None if best is None else self._sure([one for one in self._sources if one.index in best.nodes])
+            found.append(best)
+        sure: Opportunity | None = None
+        sets = [one for number, one in enumerate(found) if one is not None and one not in found[:number]]
+        for one in sets[: -_MOST_SURE - 1 : -1]:
+            if sure is None or one.net_micros > sure.net_micros:
+                sure = _better_of(sure, self._sure([source for source in self._sources if source.index in one.nodes]))
+        return sure
 
     def of(self, nodes: Iterable[int]) -> Opportunity | None:
         """What it saves to replace just these nodes; None: too little."""
@@ -113,10 +122,7 @@ class Repack:
         return self._sure([one for one in self._sources if one.index in chosen])
 
     def _better(self, nodes: Sequence[Candidate], best: Opportunity | None) -> Opportunity | None:
-        found = self._judge(nodes)
-        if found is None or (best is not None and (found.net_micros, -found.pods) <= (best.net_micros, -best.pods)):
-            return best
-        return found
+        return _better_of(best, self._judge(nodes))
 
     def _within(self, sources: Iterable[Candidate]) -> Iterable[Candidate]:
         """Those of these that may leave together."""
@@ -148,13 +154,7 @@ class Repack:
             return None
         self._left = self._left - 1 if draft.work.spent < self._steps else 0
         mark = state.mark()
-        for one in nodes:
-            lift(state, one.index, one.moving)
-        waiting = []
-        for shape in self._trials.by_size(moving):
-            left = moving[shape] - sum(pods for _, pods in state.place(shape, moving[shape], self._staying))
-            if left:
-                waiting.append((shape, left))
+        waiting = self._waiting(nodes, self._staying)
         bought = self._buy(draft, self._targets, waiting, solved=solved) if waiting else None
         adds = {} if bought is None else bought.adds
         leave_alone = not waiting and all(one.index not in self._needed for one in nodes)
@@ -195,37 +195,47 @@ class Repack:
         return not kept
 
     def _sure(self, nodes: Sequence[Candidate]) -> Opportunity | None:
-        """The cheapest way to replace these nodes, and what it certainly saves. Nodes stay that could not be drained in turn. One
-        new node more is added if it lets go nodes that cost more."""
+        """The cheapest way to replace these nodes, and what it certainly saves. Nodes stay that could not be drained in turn."""
         self._left, left = 1, self._left
         found = self._judge(nodes, solved=True)
         self._left = left
         if found is None:
             return None
-        adds = Counter(dict(found.adds))
-        best = self._drained(nodes, adds)
-        for _ in range(_MOST_REPAIRS):
-            if best is not None and len(best.nodes) == len(nodes):
-                break
-            more = [adds + Counter((position,)) for position in sorted(adds) if self._may_gain(position, adds)]
-            tried = [(one, many) for many in more if (one := self._drained(nodes, many)) is not None]
-            better, adds = max(tried, key=lambda pair: pair[0].net_micros, default=(None, adds))
-            if better is None or (best is not None and better.net_micros <= best.net_micros):
-                break
-            best = better
+        best = self._widened(nodes, Counter(dict(found.adds)))
         if best is None:
             return None
         # Some of the nodes may stay: the shares were judged as if all of them left.
         leaving = [one.group.group for one in nodes if one.group is not None and one.index in best.nodes]
         return best if self._shares_hold(leaving, dict(best.adds)) else None
 
-    def _may_gain(self, position: int, adds: Mapping[int, int]) -> bool:
-        group = self._draft.groups[position]
-        return group.group.template is not None and self._draft.room(group, group.group.template)[0] > sum(adds.values())
+    def _widened(self, nodes: Sequence[Candidate], adds: Counter[int]) -> Opportunity | None:
+        """The best of these new nodes and more, until all nodes can be drained, and then of fewer again while they still can."""
+        best: Opportunity | None = None
+        for _ in range(_MOST_REPAIRS):
+            one, all_leave, more = self._drained(nodes, adds)
+            best = _better_of(best, one)
+            if all_leave or not more or not self._have_room(adds + more):
+                break
+            adds = adds + more
+        for position in sorted(adds, key=lambda position: (-price_of(self._draft.groups[position]), position)):
+            leave = all_leave
+            while leave and adds[position] and self._draft.work.spent < self._steps:
+                fewer = adds - Counter((position,))
+                # Some nodes may leave only if new ones come.
+                one, leave, _ = self._drained(nodes, fewer) if fewer else (None, False, fewer)
+                best = _better_of(best, one)
+                adds = fewer if leave else adds
+        return best
 
-    def _drained(self, nodes: Sequence[Candidate], adds: Mapping[int, int]) -> Opportunity | None:
+    def _have_room(self, adds: Mapping[int, int]) -> bool:
+        """Whether the groups may grow by so many nodes. What others add counts against each, since limits may cover several."""
+        groups = [self._draft.groups[position] for position in adds]
+        rooms = [self._draft.room(one, one.group.template)[0] if one.group.template is not None else 0 for one in groups]
+        return min(rooms, default=0) >= sum(adds.values())
+
+    def _drained(self, nodes: Sequence[Candidate], adds: Mapping[int, int]) -> tuple[Opportunity | None, bool, Counter[int]]:
         """What these new nodes save when one node after the other is drained, those with the largest pods first. Nodes stay of
-        which some pods find no room by then."""
+        which some pods find no room by then: whether there are none, and else the new nodes that would take these pods."""
         draft, state = self._draft, self._draft.state
         mark = state.mark()
         new: list[int] = []
@@ -236,9 +246,37 @@ class Repack:
                 new.extend(state.add_nodes(names, group.group.template, group.daemons))
         asked = frozenset(one.index for one in nodes)
         places = array("i", (*new, *(index for index in self._staying if index not in asked)))
+        draft.work.spend(len(places) * len(nodes))
         drained = list(self._trials.that_move(places, self._trials.largest_first(nodes)))
+        gone = frozenset(one.index for one in drained)
+        waiting = self._waiting([one for one in nodes if one.index not in gone], places, -1)
+        bought = self._buy(draft, self._targets, waiting, solved=False) if waiting else None
+        more = Counter[int]() if bought is None else Counter(dict(bought.adds))
+        if bought is not None:
+            bought.take_back()
         state.undo(mark)
-        return as_consolidation(draft, self._weights, adds, drained, elsewhere=True) if drained else None
+        found = as_consolidation(draft, self._weights, adds, drained, elsewhere=True) if drained else None
+        return found, len(drained) == len(nodes), more
+
+    def _waiting(self, nodes: Sequence[Candidate], places: Sequence[int], step: int = 1) -> list[tuple[int, int]]:
+        """The pods (shape, count) of these nodes for which the places have no room, the largest first. Afterwards, the other pods
+        are there. With a `step` of -1, the smallest come first."""
+        state, moving = self._draft.state, Counter[int]()
+        for one in nodes:
+            lift(state, one.index, one.moving)
+            moving.update(one.moving)
+        waiting = []
+        for shape in self._trials.by_size(moving)[::step]:
+            left = moving[shape] - sum(pods for _, pods in state.place(shape, moving[shape], places))
+            if left:
+                waiting.append((shape, left))
+        return waiting[::step]
+
+
+def _better_of(one: Opportunity | None, other: Opportunity | None) -> Opportunity | None:
+    if one is None or other is None:
+        return one or other
+    return other if (other.net_micros, -other.pods) > (one.net_micros, -one.pods) else one
 
 
 def _of(one: Candidate, positions: Container[int]) -> bool:

@@ -30,8 +30,8 @@ from reconciler.values.money import price_text
 PATIENCE_SECONDS = 3600
 """So long after the new node should have been there, nodes that cannot be drained are no longer waited for."""
 GIVEN_UP_SECONDS = 86_400
-"""So long nodes are not replaced that stayed when their replacement was given up, or that a repack added. So the same demand does
-not pay twice."""
+"""So long nodes whose replacement was given up are not replaced again, and new nodes of a repack are in no other one. So the same
+demand does not pay twice."""
 
 
 class Replaced(msgspec.Struct, frozen=True):
@@ -42,6 +42,7 @@ class Replaced(msgspec.Struct, frozen=True):
     replacements: tuple[Replacement, ...]
     tiers: Mapping[str, TierState]
     given_up: Mapping[str, int]
+    repacked: Mapping[str, int]
 
     def noted_in(self, memory: Memory) -> Memory:
         """The memory with it."""
@@ -51,6 +52,7 @@ class Replaced(msgspec.Struct, frozen=True):
             replacements=self.replacements,
             tiers=self.tiers,
             given_up=self.given_up,
+            repacked=self.repacked,
         )
 
 
@@ -62,14 +64,21 @@ def consolidate(
     wanted = {part: _still_wanted(draft, one, judged) for one in under_way for part in one.parts}
     going_on = tuple(one for one, goes_on in wanted.items() if goes_on)
     over = [one for one, goes_on in wanted.items() if not goes_on]
-    tiers, given_up = _after_given_up(draft, over), _given_up(draft, over, under_way)
+    stayed = {name for one in over if one.reason is RemovalReason.CONSOLIDATED for name in one.nodes}
+    came = {draft.world.nodes[i].name for one in under_way if one.replacement.elsewhere for i in one.takers}
+    kept = (
+        _after_given_up(draft, over),
+        _for_a_day(draft, draft.memory.given_up, stayed),
+        _for_a_day(draft, draft.memory.repacked, came),
+    )
     if removals.halted:
-        return Replaced(None, {}, going_on, tiers, given_up)
+        return Replaced(None, {}, going_on, *kept)
     calm = not draft.added and not going_on and not any(group.removed for group in draft.groups)
     # What could not be looked at goes on.
     since = {} if calm else _still_staying(draft, judged)
     starts: Opportunity | None = None
-    search = Search(draft, judged, removals, tiers, given_up, buy)
+    tiers, given_up, repacked = kept
+    search = Search(draft, judged, removals, tiers, given_up, repacked, buy)
     opportunities = search.run(calm=calm)
     for position, (nodes, bound) in search.left_out().items():
         group = draft.groups[position]
@@ -92,13 +101,13 @@ def consolidate(
         if now is not None and removals.may_replace(now.nodes, now.reason):
             starts = now
     if starts is None:
-        return Replaced(None, since, going_on, tiers, given_up)
+        return Replaced(None, since, going_on, *kept)
     if not starts.adds:
         removals.take_over(_without_new(draft, starts), judged)
-        return Replaced(None, since, going_on, tiers, given_up)
+        return Replaced(None, since, going_on, *kept)
     for name in starts.names(draft):
         since.pop(name, None)
-    return Replaced(starts, since, _begin(draft, starts), tiers, given_up)
+    return Replaced(starts, since, _begin(draft, starts), *kept)
 
 
 def _still_staying(draft: Draft, judged: Mapping[int, Judged]) -> dict[str, int]:
@@ -125,16 +134,12 @@ def _after_given_up(draft: Draft, given_up: Iterable[Replacement]) -> Mapping[st
     return tiers
 
 
-def _given_up(draft: Draft, over: Iterable[Replacement], under_way: Iterable[Takeover]) -> Mapping[str, int]:
-    """Nodes that stayed when a replacement ended, or that a repack added, and since when: they are not tried again for a day."""
-    names = {node.name for node in draft.world.nodes}
-    added = (index for one in under_way if one.replacement.elsewhere for index in one.takers)
-    stayed = {draft.world.nodes[index].name for index in added}
-    lasting = {
-        name: at for name, at in draft.memory.given_up.items() if name in names and draft.now_seconds - at < GIVEN_UP_SECONDS
-    }
-    stayed.update(name for one in over if one.reason is RemovalReason.CONSOLIDATED for name in one.nodes if name in names)
-    return dict(sorted({**lasting, **dict.fromkeys(stayed, draft.now_seconds)}.items()))
+def _for_a_day(draft: Draft, before: Mapping[str, int], now: Iterable[str]) -> Mapping[str, int]:
+    """Nodes that are there, each with when it was last noted; those noted a day ago are forgotten."""
+    noted = {name: at for name, at in before.items() if draft.now_seconds - at < GIVEN_UP_SECONDS}
+    noted.update(dict.fromkeys(now, draft.now_seconds))
+    names = {node.name for node in draft.world.nodes} if noted else frozenset()
+    return {name: at for name, at in sorted(noted.items()) if name in names}
 
 
 def _begin(draft: Draft, opportunity: Opportunity) -> tuple[Replacement, ...]:
