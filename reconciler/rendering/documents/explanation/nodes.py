@@ -1,6 +1,7 @@
 """What a node adds to its line in the plan: what its utilization is made of, and what it is measured by."""
 
 from reconciler.decisions.removal.ignored_pods import ignored_pods, requests_of
+from reconciler.decisions.removal.replacements.standing import replacement_standing
 from reconciler.decisions.removal.utilization import counted_resources, share_permille, threshold_percent
 from reconciler.rendering.documents.explanation.case import Case
 from reconciler.rendering.documents.explanation.groups import effective_value
@@ -32,4 +33,5 @@ def node_findings(case: Case, name: str) -> NodeExplanation:
         threshold_percent=None if group is None else threshold_percent(group, shape),
         unneeded_time=None if group is None else effective_value(group, "scaleDown.unneededTime"),
         actions=tuple(action for action in case.plan.actions if name in action.nodes),
+        replacement=replacement_standing(case.plan, case.memory, group, line),
     )

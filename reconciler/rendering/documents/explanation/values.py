@@ -86,7 +86,8 @@ class Used(msgspec.Struct, frozen=True, kw_only=True):
 
 class NodeExplanation(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """A node: `decision` with every blocker and when it may go. `threshold_percent` null: it belongs to no group. `ignored_pods`
-    are not part of `used` and `pods`, because the group's policy leaves them out of utilization."""
+    are not part of `used` and `pods`, because the group's policy leaves them out of utilization. `replacement` says which
+    replacement the node is part of, or what keeps it out of every one."""
 
     decision: NodeLine
     used: tuple[Used, ...]
@@ -95,6 +96,7 @@ class NodeExplanation(msgspec.Struct, frozen=True, kw_only=True, rename="camel")
     threshold_percent: int | None
     unneeded_time: EffectiveValue | None
     actions: tuple[Action, ...]
+    replacement: tuple[Reason, ...] = ()
 
 
 class LimitState(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

@@ -1,7 +1,9 @@
 """How a node stands, and everything that keeps it."""
 
 from reconciler.decisions.demand.worth import GPU_RESOURCES
+from reconciler.decisions.reasons.replacements import ReplacementDisabled
 from reconciler.decisions.removal.last_timer import LAST_TIMERS
+from reconciler.decisions.removal.replacements.standing import REPLACEMENT_FOUND
 from reconciler.plan.plan import NodeLine
 from reconciler.rendering.documents.explanation.case import Case
 from reconciler.rendering.documents.explanation.nodes import node_findings
@@ -35,6 +37,19 @@ def explain_node(case: Case, name: str, width: int) -> list[str]:
         lines += paragraph(f"unneeded since {line.unneeded_since}", width, 0)
     if line.removable_at:
         lines += paragraph(f"may go at {line.removable_at}{_timer(findings)}", width, 0)
+    return lines + _replacement(findings, width)
+
+
+def _replacement(explanation: NodeExplanation, width: int) -> list[str]:
+    """What a plan says anyway is not said again, and nothing where nobody asked for replacements."""
+    told = [action.reason for action in explanation.actions]
+    reasons = [one for one in explanation.replacement if one not in told]
+    if not reasons or reasons[0].code == ReplacementDisabled.code:
+        return []
+    part = reasons[0].code in REPLACEMENT_FOUND
+    lines = paragraph("a replacement with it was found:" if part else "it is in no replacement:", width, 0)
+    for one in reasons:
+        lines += paragraph(f"{one.message} [{one.code}]", width, 2, "- ")
     return lines
 
 

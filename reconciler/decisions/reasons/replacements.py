@@ -1,0 +1,64 @@
+"""What keeps a node out of every replacement."""
+
+from reconciler.plan.reason import Because
+
+
+class ReplacementDisabled(Because, frozen=True, kw_only=True):
+    """The policy replaces no nodes of the group."""
+
+    code = "ReplacementDisabled"
+    group: str
+
+    template = "scaleDown.consolidation.mode of {group} is Disabled"
+
+
+class ReplacementWithoutPrice(Because, frozen=True, kw_only=True):
+    """Nobody knows what the node costs, so nobody knows what a replacement would save."""
+
+    code = "ReplacementWithoutPrice"
+    group: str
+
+    template = "the price of a node of {group} is unknown: write pricePerHour"
+
+
+class ReplacementBlocked(Because, frozen=True, kw_only=True):
+    """The node could not be drained once its replacement is there. The codes are those of its blockers."""
+
+    code = "ReplacementBlocked"
+    codes: tuple[str, ...]
+    why: str
+
+    template = "it could not be drained: {why}"
+
+
+class ReplacedBefore(Because, frozen=True, kw_only=True):
+    """A replacement of the node was given up, so the same is not tried again for a day."""
+
+    code = "ReplacedBefore"
+    since: str
+    until: str
+
+    template = "its replacement was given up at {since}, and is not tried again before {until}"
+
+
+class RepackedBefore(Because, frozen=True, kw_only=True):
+    """The node came for several others, so only one new node alone may replace it for a day."""
+
+    code = "RepackedBefore"
+    since: str
+    until: str
+
+    template = "it took pods of a replacement at {since}. Several new nodes do not replace it before {until}"
+
+
+class ReplacementSavesTooLittle(Because, frozen=True, kw_only=True):
+    """No set with the node was found whose replacement saves enough."""
+
+    code = "ReplacementSavesTooLittle"
+    percent: int
+    per_moved_pod: str
+
+    template = (
+        "no new nodes were found that save {percent}% (minSavingPercent) and "
+        "{per_moved_pod}/h for each moved pod (minSavingPerMovedPod)"
+    )
