@@ -9,7 +9,8 @@ import argparse
 import random
 import statistics
 import time
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -23,6 +24,7 @@ from reconciler.policy.documents import Budget, Consolidation, PolicySet, ScaleD
 from reconciler.policy.pace import Pace
 from reconciler.simulation.settled import come_to_rest
 from reconciler.values.money import parse_money
+from tests.benchmarks.decisions.karpenter_rule import Came, Machine, Stands, consolidated
 from tests.builders import NOW, ClusterBuilder, node_group, policy
 from tests.decisions.growth.cost.instances import one_choice
 
@@ -33,6 +35,7 @@ SYSTEM_CPU_MILLI, SYSTEM_MEMORY_MIB = 100, 128
 POLICIES = {
     "off": ScaleDown(unneeded_time_seconds=0),
     "on": ScaleDown(unneeded_time_seconds=0, consolidation=Consolidation(mode=Toggle.ENABLED)),
+    "repack": ScaleDown(unneeded_time_seconds=0, consolidation=Consolidation(mode=Toggle.ENABLED, min_saving_percent=1)),
     "all": ScaleDown(
         unneeded_time_seconds=0,
         utilization_threshold_percent=100,
@@ -48,6 +51,17 @@ class Underused(msgspec.Struct, frozen=True):
     policy: PolicySet
     bound_micros: int
     nodes: int
+    machines: Mapping[str, Machine]
+
+    def by_karpenter(self) -> Came:
+        """What Karpenter's rule comes to, all pods but those of the DaemonSet being movable."""
+        world, pods = self.world, self.world.pods
+        stands = [Stands(self.machines[node.name.rpartition("-")[0]], []) for node in world.nodes]
+        for row in range(len(pods)):
+            if not pods.key(row).startswith("kube-system/"):
+                requests = world.pod_shapes[pods.shape[row]].requests
+                stands[pods.node[row]].pods.append((requests.cpu_milli, requests.memory_bytes >> 20, 1))
+        return consolidated(stands, tuple(self.machines.values()))
 
 
 def underused(seed: int, scale_down: ScaleDown, least: int = 20, most: int = 700) -> Underused:
@@ -91,7 +105,8 @@ def underused(seed: int, scale_down: ScaleDown, least: int = 20, most: int = 700
         if app in places
     ]
     problem = Problem(tuple(items), tuple(offers))
-    return Underused(world, rules, _bound(problem), len(world.nodes))
+    machines = {name: Machine(offer.price_micros, offer.free) for name, offer in zip(names, offers, strict=True)}
+    return Underused(world, rules, _bound(problem), len(world.nodes), machines)
 
 
 def _bound(problem: Problem) -> int:
@@ -113,27 +128,33 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--first", type=int, default=0, metavar="SEED")
     parser.add_argument("--most", type=int, default=700, metavar="NODES")
     options = parser.parse_args(arguments)
-    ratios, befores, evictions, saved = [], [], 0, 0
+    ratios, befores, moved, saved = [], [], Counter[str](), Counter[str]()
+    by_rule = []
     for seed in range(options.first, options.first + options.clusters):
         one = underused(seed, POLICIES[options.policy], most=options.most)
         start = time.process_time()
         plan, memory = decide(one.world, one.policy, Memory(), NOW)
-        planned = time.process_time() - start
         rest = come_to_rest(one.world, one.policy, memory, NOW, plan)
         took = time.process_time() - start
         before, after = parse_money(plan.cost.current_per_hour or "0"), parse_money(rest.plan.cost.settled_per_hour or "0")
         befores.append(before / one.bound_micros)
         ratios.append(after / one.bound_micros)
-        evictions += len(rest.impact.evicted_settled)
-        saved += before - after
+        came = one.by_karpenter()
+        by_rule.append(came.cost_micros / one.bound_micros)
+        evictions = len(rest.impact.evicted_settled)
+        moved.update({"here": evictions, "rule": came.evictions})
+        saved.update({"here": before - after, "rule": before - came.cost_micros})
         print(
             f"{seed:4} {one.nodes:4} nodes {len(one.world.pods):5} pods: {befores[-1]:.3f} -> {ratios[-1]:.3f} of the bound, "
-            f"{len(rest.impact.evicted_settled)} evictions, {rest.plan.settled_loops} plans, {planned:.2f} s, all {took:.1f} s",
+            f"{evictions} evictions, {rest.plan.settled_loops} plans, {took:.1f} s; Karpenter's rule {by_rule[-1]:.3f}, "
+            f"{came.evictions} evictions",
             flush=True,
         )
+    rates = {name: moved[name] / max(1, saved[name]) * 1_000_000 for name in moved}
     print(
         f"{options.policy}: mean {statistics.mean(ratios):.4f} (before {statistics.mean(befores):.3f}), worst {max(ratios):.3f}, "
-        f"{evictions / max(1, saved) * 1_000_000:.1f} evictions per dollar and hour"
+        f"{rates['here']:.1f} evictions per dollar and hour; Karpenter's rule: mean {statistics.mean(by_rule):.4f}, "
+        f"worst {max(by_rule):.3f}, {rates['rule']:.1f} evictions"
     )
     return 0
 
