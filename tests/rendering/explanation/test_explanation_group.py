@@ -68,3 +68,11 @@ def test_what_new_nodes_took_is_told_with_when_a_request_is_overdue():
     )
     assert "a request without a node is overdue after 15m\n" in text
     assert "a request without a node" not in story(rules)
+
+
+def test_idle_capacity_names_the_line_of_the_policy():
+    """Each of two nodes of 0.10 is used by 75%: a quarter of 146 a month. Without a price, nothing is told."""
+    text = story(policy(node_group("general", price_per_hour="0.10")))
+    told = "  - $36.50 on 2 nodes: NotUnderutilized, scaleDown.utilizationThresholdPercent (built-in)"
+    assert f"Idle capacity, a month:\n{told}" in text
+    assert "Idle capacity" not in story(policy(node_group("general")))

@@ -1,8 +1,10 @@
 """What a group adds to its line in the plan: limits, pods that it does not take, back-off, values."""
 
 from reconciler.decisions.groups.group import EffectiveGroup
+from reconciler.decisions.groups.waste_places import placed
 from reconciler.decisions.limits import PLATFORM_ROOM, with_quotas
 from reconciler.decisions.situation.lead_times import learned, overdue_after_seconds
+from reconciler.plan.waste import wastes
 from reconciler.policy.levels import LEVEL_FIELDS, NOTHING
 from reconciler.rendering.documents.explanation.case import Case
 from reconciler.rendering.documents.explanation.values import (
@@ -37,6 +39,7 @@ def group_findings(case: Case, name: str) -> GroupExplanation:
         rejected=_rejected(case, name),
         values=tuple(effective_value(group, path) for path in sorted(group.chains) if _is_set(group, path)),
         nodes=tuple(node for node in case.plan.nodes if node.group == name),
+        waste=tuple(row for row in placed(wastes(case.plan), (group,)).rows if row.group == name),
     )
 
 

@@ -5,6 +5,7 @@ import msgspec
 from reconciler.decisions.situation.lead_times import LearnedLeadTime
 from reconciler.plan.plan import Action, GroupLine, NodeLine, PodLine
 from reconciler.plan.reason import Blocker, Reason
+from reconciler.plan.waste import Waste
 
 FORMAT_VERSION = "1.0"
 
@@ -128,7 +129,8 @@ class BackoffNow(msgspec.Struct, frozen=True, kw_only=True):
 class GroupExplanation(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """A group. `hold` is empty without one; `hold_until` null: until it is taken out. `allocatable` of a new node by resource,
     null when unknown, which `template_problem` says. `lead_time` is how long its nodes took, null if not
-    known. A request without a node counts as failed after `overdue_after_seconds`.
+    known. A request without a node counts as failed after `overdue_after_seconds`. `waste` is what its idle capacity costs a
+    month, by what keeps its nodes.
     """
 
     decision: GroupLine
@@ -147,6 +149,7 @@ class GroupExplanation(msgspec.Struct, frozen=True, kw_only=True, rename="camel"
     rejected: tuple[RejectedFor, ...]
     values: tuple[EffectiveValue, ...]
     nodes: tuple[NodeLine, ...]
+    waste: tuple[Waste, ...] = ()
 
 
 class ValueExplanation(msgspec.Struct, frozen=True, kw_only=True):

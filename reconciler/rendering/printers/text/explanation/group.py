@@ -1,10 +1,13 @@
 """A group with its effective values, where they come from, whose it is, and which of its nodes could go."""
 
+from decimal import Decimal
+
 from reconciler.cluster.nodes.node import NodeShape
 from reconciler.decisions.groups.group import EffectiveGroup
 from reconciler.decisions.limits import NODES
 from reconciler.decisions.reasons.owners import GroupHeld
 from reconciler.decisions.situation.lead_times import patience_text
+from reconciler.plan.money import money_text
 from reconciler.plan.plan import NodeState
 from reconciler.policy.levels import LEVEL_FIELDS
 from reconciler.rendering.documents.explanation.case import Case
@@ -20,6 +23,7 @@ from reconciler.values.quantity import amount_text
 
 _CANDIDATES = (NodeState.EMPTY, NodeState.UNDERUTILIZED, NodeState.UNREADY)
 _NAMES_SHOWN = 3
+_WASTES_SHOWN = 3
 
 
 def explain_group(case: Case, name: str, width: int) -> list[str]:
@@ -56,8 +60,23 @@ def explain_group(case: Case, name: str, width: int) -> list[str]:
         *_group_limits(explanation, width),
         *_group_rejected(explanation, width),
         *_values(explanation, width),
+        *_waste(explanation, case.plan.cost.currency, width),
     ]
     return [*lines, *_nodes(case, name, width)]
+
+
+def _waste(explanation: GroupExplanation, currency: str, width: int) -> list[str]:
+    """The most expensive causes, with the lines of the policy that would change them."""
+    rows = explanation.waste[:_WASTES_SHOWN]
+    if not rows:
+        return []
+    lines = ["", *paragraph("Idle capacity, a month:", width, 0)]
+    for row in rows:
+        line = f"{row.setting} ({row.place})" if row.place else row.setting or "no line of the policy"
+        about = "" if row.object in ("", row.group) else f" {row.object}"
+        amount = money_text(Decimal(row.per_month), currency)
+        lines += paragraph(f"{amount} on {count(row.nodes, 'node')}: {row.code}{about}, {line}", width, 2, "- ")
+    return lines
 
 
 def _hold(group: EffectiveGroup, width: int) -> list[str]:
