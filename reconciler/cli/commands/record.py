@@ -35,8 +35,9 @@ def command(
     does not read. Lines are only added, and are on disk before the next look. After an interruption, the recording goes on. Files
     of more than 30 days, or beyond 50 MB, are deleted. A pod that came and went between two looks is missing.
 
-    --import takes audit logs of the API server, with pods at the level RequestResponse. It also takes responses of Prometheus to
-    range queries of kube-state-metrics, and the VM table of the Azure data set of 2017. Files may be gzipped.
+    --import takes audit logs of the API server, with pods at the level RequestResponse. It also takes responses of Prometheus
+    to range queries of kube-state-metrics. Of public traces, it takes the tables of Azure VM 2017 and of openb. Files may be
+    gzipped.
 
     The loop records what it sees with `run --record DIR`. With --redact, use the same --salt-file every time: without one, the
     same pod gets other names after each start.

@@ -10,6 +10,7 @@ from reconciler.cli.outputs.failure import InputError
 from reconciler.importers.demand.audit_log import read_audit_log
 from reconciler.importers.demand.azure_vms import read_azure_vms
 from reconciler.importers.demand.lifetimes import LONGEST_LINE_BYTES, MOST_LINES, DemandImportError, Imported, Line
+from reconciler.importers.demand.openb import COLUMNS, read_openb
 from reconciler.importers.demand.prometheus import Response, read_range_queries, read_response
 from reconciler.values.two_sentences import two_sentences
 
@@ -24,6 +25,8 @@ def read_imported(paths: Sequence[Path]) -> Imported:
     name = paths[0].resolve().name.partition(".")[0] or "demand"
     try:
         beginning = files.beginning()
+        if beginning.startswith(COLUMNS):
+            return read_openb(name, files.lines())
         if not beginning.lstrip().startswith(b"{"):
             return read_azure_vms(name, files.lines())
         if b"audit.k8s.io/" in beginning:

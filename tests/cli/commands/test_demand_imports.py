@@ -2,6 +2,9 @@
 
 import gzip
 import json
+import os
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +16,7 @@ from reconciler.cli.outputs.failure import guarded
 from reconciler.simulation.replays.recording import read_recording
 from reconciler.simulation.replays.trace import Trace
 
+ROOT = Path(__file__).resolve().parents[3]
 BEGIN = 1_483_315_200  # 2017-01-02T00:00:00Z
 NOON = 1_796_126_400  # 2026-12-01T12:00:00Z
 
@@ -98,6 +102,65 @@ def test_a_damaged_vm_table_is_said_with_its_place(run: Run, tmp_path: Path, row
     assert f"{file}:{place}" in err
     assert why in err
     assert not list((tmp_path / "demand").glob("*")) if (tmp_path / "demand").exists() else True
+
+
+def example(name: str, *words: object) -> str:
+    """What a program of the examples prints."""
+    command = [sys.executable, ROOT / "examples" / name, *map(str, words)]
+    return subprocess.run(command, check=True, capture_output=True, text=True, env=os.environ | {"PYTHONPATH": str(ROOT)}).stdout
+
+
+def test_a_made_table_reads_as_one_of_azure(run: Run, tmp_path: Path) -> None:
+    """The same seed, the same bytes; all its machines are imported."""
+    files = [tmp_path / "one.csv.gz", tmp_path / "two.csv.gz"]
+    for file in files:
+        example("make_azure.py", file, "--days", 2, "--machines", 50)
+    assert files[0].read_bytes() == files[1].read_bytes()
+    rows = gzip.decompress(files[0].read_bytes()).decode().splitlines()
+    assert len(rows) == 50
+    first = min(int(row.split(",")[3]) for row in rows)
+    assert imported(run, tmp_path, files[0]).start_seconds == BEGIN + first
+
+
+def test_the_lower_bound_is_that_of_the_scarcest_resource(run: Run, tmp_path: Path) -> None:
+    """By hand. Machines of 2 cores and 3.5 GiB: one for two hours, another one beside it in the second. A node of 4 cores and 14
+    GiB costs 1 per hour, so cores cost 0.25 and a GiB 1/14. Cores bound the cost: 3 machine hours times 2 cores times 0.25 is
+    1.50. A dearer group does not matter. The first hour alone costs 0.50."""
+    imported(run, tmp_path, vm_table(tmp_path, vm(0, 7200), vm(3600, 7200)))
+    group = "kind: NodeGroup\nspec: {{pricePerHour: '{}', template: {{capacity: {{cpu: 4, memory: 14Gi}}}}}}\n"
+    policy = tmp_path / "policy.yaml"
+    policy.write_text(f"{group.format(1)}---\n{group.format(3)}", encoding="utf-8")
+    words = "no policy under which no pod waits costs less than {}\n"
+    assert example("lower_bound.py", tmp_path / "demand", policy) == words.format("1.50")
+    assert example("lower_bound.py", tmp_path / "demand", policy, 1) == words.format("0.50")
+
+
+OPENB = "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creation_time,deletion_time,scheduled_time\n"
+
+
+def test_pods_of_openb_have_shares_of_cards(run: Run, tmp_path: Path) -> None:
+    """Two cards are 2,000 of a thousandth of a card; a pod without an end is wanted to the end."""
+    file = tmp_path / "pods.csv"
+    rows = (
+        "a,4000,2048,2,1000,,LS,Running,60,3600,60",
+        "b,500,512,1,460,T4|P100,BE,Failed,120,600,",
+        "c,4000,2048,2,1000,,LS,Pending,300,,",
+    )
+    file.write_text(OPENB + "".join(f"{row}\n" for row in rows), encoding="utf-8")
+    trace = imported(
+        run, tmp_path, file, told="not in the recording: 1 pod that accepts some models of cards: here it takes any\n"
+    )
+    begin = 1_767_225_600  # 2026-01-01T00:00:00Z
+    large, small = ("4000-2048-2000", 4000, 2048), ("500-512-460", 500, 512)
+    assert wanted(trace, begin + 60) == {large: 1}
+    assert wanted(trace, begin + 300) == {large: 2, small: 1}
+    assert wanted(trace, begin + 600) == wanted(trace, trace.end_seconds) == {large: 2}
+    cards = [source.shape.requests.get("example.com/gpu-milli") for source in trace.sources]
+    assert sorted(cards) == [460, 2000]
+    file.write_text(f"{OPENB}{rows[0]}\n{rows[1].replace('500', '5e2')}\n", encoding="utf-8")
+    assert f"{file}:3:3: '5e2' is not a number" in run("record", "--import", file, "--out", tmp_path / "other")[2]
+    file.write_text(f"{OPENB}a,b\n", encoding="utf-8")
+    assert f"{file}:2:1: 2 columns" in run("record", "--import", file, "--out", tmp_path / "other")[2]
 
 
 def series(metric: str, pod: str, values: list[tuple[int, str]], **labels: str) -> dict[str, object]:
