@@ -97,7 +97,7 @@ class Alarm(msgspec.Struct, frozen=True):
 
 class Column(msgspec.Struct, frozen=True, kw_only=True):
     """A heading; `right` aligns figures. On a terminal, `shrinks` lets names be shortened in the middle when the table is too
-    wide. `wraps`, of the last column only, breaks sentences over lines instead."""
+    wide. `wraps` breaks sentences over lines instead."""
 
     heading: str
     right: bool = False

@@ -2,6 +2,7 @@
 
 import textwrap
 from collections.abc import Sequence
+from itertools import zip_longest
 
 import msgspec
 
@@ -31,11 +32,18 @@ def table(columns: Sequence[Column], rows: Sequence[Row], width: int, style: Sty
         _shrink(columns, cells, widths, width)
     lines = [style.paint(_line(" ", [column.heading for column in columns], columns, widths), Tone.HEADING)]
     for row, line in zip(rows, cells, strict=True):
-        wrapped = textwrap.wrap(line[-1], widths[-1], break_on_hyphens=False) if columns[-1].wraps else [line[-1]]
-        first = _line(row.mark, (*line[:-1], *(wrapped[:1] or [""])), columns, widths)
-        more = [" " * (4 + sum(widths[:-1]) + _GAP * (len(widths) - 1)) + inert(part) for part in wrapped[1:]]
-        lines += [style.paint(text, row.tone) for text in (first, *more)]
+        parts = [_parts(cell, *column) for cell, column in zip(line, zip(columns, widths, strict=True), strict=True)]
+        for number, shown in enumerate(zip_longest(*parts, fillvalue="")):
+            lines.append(style.paint(_line("" if number else row.mark, shown, columns, widths), row.tone))
     return lines
+
+
+def _parts(cell: str, column: Column, width: int) -> list[str]:
+    """The lines of a cell. A line that follows may be the first text of its line, where a runner would read a command."""
+    if not column.wraps:
+        return [cell]
+    first, *more = textwrap.wrap(cell, width, break_on_hyphens=False) or [""]
+    return [first, *map(inert, more)]
 
 
 def _line(mark: str, cells: Sequence[str], columns: Sequence[Column], widths: Sequence[int]) -> str:
@@ -48,13 +56,14 @@ def _line(mark: str, cells: Sequence[str], columns: Sequence[Column], widths: Se
 
 
 def _shrink(columns: Sequence[Column], cells: Sequence[tuple[str, ...]], widths: list[int], width: int) -> None:
-    """Wrap the sentences of the last column. Then narrow the widest column that may be, one character at a time, while names that
-    differ still look different."""
-    others = 4 + sum(widths[:-1]) + _GAP * (len(widths) - 1)
-    if columns[-1].wraps and others + widths[-1] > width:
-        widths[-1] = min(widths[-1], max(width - others, _WRAPPED))
+    """Wrap sentences. Then narrow the widest column that may be, one character at a time, while names that differ still look
+    different."""
+    around = 4 + _GAP * (len(widths) - 1)
+    wrapping = [at for at, column in enumerate(columns) if column.wraps]
+    while sum(widths) + around > width and (wide := [at for at in wrapping if widths[at] > _WRAPPED]):
+        widths[max(wide, key=widths.__getitem__)] -= 1
     open_columns = {at for at, column in enumerate(columns) if column.shrinks}
-    while 4 + sum(widths) + _GAP * (len(widths) - 1) > width and open_columns:
+    while sum(widths) + around > width and open_columns:
         at = max(open_columns, key=lambda index: (widths[index], -index))
         if widths[at] <= max(_NARROWEST, len(columns[at].heading)) or not _distinct(cells, at, widths[at] - 1):
             open_columns.discard(at)

@@ -28,7 +28,7 @@ def what_if_blocks(asked: WhatIf | None, fold: Fold) -> Iterator[tree.Block]:
         final = all(side.final for one in shown for side in (one.before, one.after))
         table = tree.Table(
             columns=(
-                tree.Column(heading=""), tree.Column(heading=MAIN, shrinks=True), tree.Column(heading=THIS_PR, shrinks=True),
+                tree.Column(heading=""), tree.Column(heading=MAIN, wraps=True), tree.Column(heading=THIS_PR, wraps=True),
                 tree.Column(heading="change", right=True),
             ),
             rows=tuple((situation_words(one), *_cells(one)) for one in shown),
