@@ -36,8 +36,8 @@ def command(
     of more than 30 days, or beyond 50 MB, are deleted. A pod that came and went between two looks is missing.
 
     --import takes audit logs of the API server, with pods at the level RequestResponse. It also takes responses of Prometheus
-    to range queries of kube-state-metrics. Of public traces, it takes the tables of Azure VM 2017 and of openb. Files may be
-    gzipped.
+    to range queries of kube-state-metrics, and a trace of SimKube. Of public traces, it takes the tables of Azure VM 2017 and of
+    openb. Files may be gzipped.
 
     The loop records what it sees with `run --record DIR`. With --redact, use the same --salt-file every time: without one, the
     same pod gets other names after each start.

@@ -12,11 +12,14 @@ from reconciler.importers.demand.azure_vms import read_azure_vms
 from reconciler.importers.demand.lifetimes import LONGEST_LINE_BYTES, MOST_LINES, DemandImportError, Imported, Line
 from reconciler.importers.demand.openb import COLUMNS, read_openb
 from reconciler.importers.demand.prometheus import Response, read_range_queries, read_response
+from reconciler.importers.demand.simkube import read_simkube
 from reconciler.values.two_sentences import two_sentences
 
-LARGEST_RESPONSE_BYTES = 64 << 20
+LARGEST_FILE_BYTES = 64 << 20
 _GZIP_MAGIC = b"\x1f\x8b"
 _BEGINNING_BYTES = 4096
+_MSGPACK_MAPS = frozenset({*range(0x80, 0x90), 0xDE, 0xDF})
+"""The first byte of a map in msgpack. None of the other forms begins with it."""
 
 
 def read_imported(paths: Sequence[Path]) -> Imported:
@@ -25,6 +28,8 @@ def read_imported(paths: Sequence[Path]) -> Imported:
     name = paths[0].resolve().name.partition(".")[0] or "demand"
     try:
         beginning = files.beginning()
+        if beginning[:1] and beginning[0] in _MSGPACK_MAPS:
+            return read_simkube(name, files.whole())
         if beginning.startswith(COLUMNS):
             return read_openb(name, files.lines())
         if not beginning.lstrip().startswith(b"{"):
@@ -68,11 +73,15 @@ class _Files:
     def responses(self) -> Iterator[Response]:
         for path in self._paths:
             self.path = path
-            with _opened(path) as stream:
-                body = stream.read(LARGEST_RESPONSE_BYTES + 1)
-            if len(body) > LARGEST_RESPONSE_BYTES:
-                raise DemandImportError(1, f"larger than {LARGEST_RESPONSE_BYTES >> 20} MiB", "query a shorter time")
-            yield read_response(body)
+            yield read_response(self.whole())
+
+    def whole(self) -> bytes:
+        """The file that is being read."""
+        with _opened(self.path) as stream:
+            body = stream.read(LARGEST_FILE_BYTES + 1)
+        if len(body) > LARGEST_FILE_BYTES:
+            raise DemandImportError(1, f"larger than {LARGEST_FILE_BYTES >> 20} MiB", "give a file about a shorter time")
+        return body
 
 
 def _opened(path: Path) -> BinaryIO:

@@ -5,14 +5,13 @@ name that the server generated is only in the response. A pod counts from its cr
 its status says that it has finished. Pods that were there before the log began are not in it.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
 
-from reconciler.cluster.snapshots.snapshot import SnapshotError, read_snapshot
 from reconciler.importers.demand.lifetimes import MOST_PODS, DemandImportError, Imported, Lifetime, Line, trace_of
-from reconciler.simulation.replays.trace import DemandSource
+from reconciler.importers.demand.pod_sources import PodManifest, sources_of
 from reconciler.values.decoding import decode
 from reconciler.values.instant import InstantError, parse_instant
 from reconciler.values.plural import count_text
@@ -20,10 +19,8 @@ from reconciler.values.plural import count_text
 _AT_ONCE = 20_000
 """Pods that are judged together."""
 _FINISHED = frozenset({"Succeeded", "Failed"})
-_KEPT_METADATA = ("labels", "annotations", "ownerReferences", "creationTimestamp")
 _STAGE = "ResponseComplete"
 _HINT = "log pods at the level RequestResponse"
-_BY_NAME = "StatefulSet"
 
 
 class Reference(msgspec.Struct, frozen=True, rename="camel"):
@@ -165,36 +162,7 @@ class _Log:
 def _lifetimes(pods: list[_Seen]) -> Iterator[Lifetime]:
     for begin in range(0, len(pods), _AT_ONCE):
         part = pods[begin : begin + _AT_ONCE]
-        sources = _sources(part)
+        sources = sources_of([PodManifest(one.line, one.namespace, one.name, one.pod.metadata, one.pod.spec) for one in part])
         for index, seen in enumerate(part):
             if index in sources:
                 yield Lifetime(sources[index], seen.start_seconds, seen.end_seconds)
-
-
-def _sources(pods: list[_Seen]) -> Mapping[int, DemandSource]:
-    """By index; those that follow their nodes have none. Names are numbers here: a pod of a StatefulSet may come again."""
-    items = [_item(index, seen) for index, seen in enumerate(pods)]
-    listed = msgspec.json.encode({"apiVersion": "v1", "kind": "PodList", "items": items})
-    try:
-        world = read_snapshot({"pods.json": listed})
-    except SnapshotError as error:
-        if len(pods) > 1:
-            half = len(pods) // 2
-            return {**_sources(pods[:half]), **_sources(pods[half:])}  # one of them raises, with the line of its pod
-        raise DemandImportError(pods[0].line, f"a pod that cannot be read: {error}") from None
-    found: dict[int, DemandSource] = {}
-    for row in range(len(world.pods)):
-        traits = world.pod_traits[world.pods.traits[row]]
-        if traits.daemonset or traits.mirror:
-            continue
-        index = int(world.pods.name[row])
-        named = traits.controller is None or traits.controller.kind == _BY_NAME
-        shape = world.pod_shapes[world.pods.shape[row]]
-        found[index] = DemandSource(shape=shape, traits=traits, pod_name=pods[index].name if named else "")
-    return found
-
-
-def _item(index: int, seen: _Seen) -> dict[str, object]:
-    kept = {key: seen.pod.metadata[key] for key in _KEPT_METADATA if key in seen.pod.metadata}
-    spec = {key: value for key, value in seen.pod.spec.items() if key not in ("nodeName", "schedulingGates")}
-    return {"metadata": {**kept, "namespace": seen.namespace, "name": str(index)}, "spec": spec, "status": {"phase": "Pending"}}

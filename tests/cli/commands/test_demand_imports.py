@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from reconciler.cli.main import cli
@@ -321,6 +322,62 @@ def test_a_line_of_an_audit_log_that_cannot_be_used_is_said(
     assert code == 1
     assert f"{file}:" in err
     assert why in err
+
+
+def workload(kind: str, name: str, replicas: object, cpu: str) -> dict[str, object]:
+    container = {"name": "app", "image": "app", "resources": {"requests": {"cpu": cpu, "memory": "1Gi"}}}
+    template = {"metadata": {"labels": {"app": name}}, "spec": {"containers": [container]}}
+    return {"kind": kind, "metadata": {"namespace": "shop", "name": name}, "spec": {"replicas": replicas, "template": template}}
+
+
+def simkube(folder: Path, *events: dict[str, object], version: int = 3) -> Path:
+    file = folder / "trace.sktrace"
+    file.write_bytes(msgspec.msgpack.encode({"version": version, "config": {}, "events": events, "index": {("a", "b"): {7: 8}}}))
+    return file
+
+
+def test_workloads_of_simkube_are_their_replicas(run: Run, tmp_path: Path) -> None:
+    """A Deployment that grows, changes its template and goes; a StatefulSet's pods have names; a Job is told."""
+    file = simkube(
+        tmp_path,
+        {"ts": NOON, "applied_objs": [workload("Deployment", "web", 2, "1"), workload("StatefulSet", "db", 2, "2")]},
+        {"ts": NOON + 60, "applied_objs": [workload("Deployment", "web", 5, "1"), workload("Job", "once", 1, "1")]},
+        {"ts": NOON + 120, "applied_objs": [workload("Deployment", "web", 5, "500m")]},
+        {"ts": NOON + 180, "deleted_objs": [workload("Deployment", "web", 5, "500m")], "applied_objs": []},
+        {"ts": NOON + 240},
+    )
+    trace = imported(run, tmp_path, file, told="not in the recording: 1 of kind Job\n")
+    web, small, db = ("web", 1000, 1024), ("web", 500, 1024), ("db", 2000, 1024)
+    expected = {0: {web: 2, db: 2}, 60: {web: 5, db: 2}, 120: {small: 5, db: 2}, 180: {db: 2}, 240: {db: 2}}
+    assert {at: dict(wanted(trace, NOON + at)) for at in expected} == expected
+    assert sorted(source.pod_name for source in trace.sources if source.pod_name) == ["db-0", "db-1"]
+    assert trace.end_seconds == NOON + 241
+
+
+@pytest.mark.parametrize(
+    ("event", "version", "why"),
+    [
+        ({"ts": NOON}, 1, "version 1 of the form"),
+        ({"ts": "soon"}, 3, "not a trace of SimKube"),
+        ({"ts": 0}, 3, "event 1: 0 is not an instant"),
+        ({"ts": NOON, "applied_objs": [{"kind": "Deployment"}]}, 3, "event 1: an object without kind or name"),
+        ({"ts": NOON, "applied_objs": [workload("Deployment", "web", "3", "1")]}, 3, "no number of replicas"),
+        ({"ts": NOON, "applied_objs": [workload("Deployment", "web", 10**9, "1")]}, 3, "are too many"),
+        ({"ts": NOON, "applied_objs": [workload("Deployment", "web", 1, "much")]}, 3, "cannot be read"),
+        ({"ts": NOON}, 3, "no pod that lived for a second"),
+    ],
+)
+def test_a_trace_of_simkube_that_cannot_be_used_is_said(
+    run: Run, tmp_path: Path, event: dict[str, object], version: int, why: str
+) -> None:
+    """With the number of the event."""
+    file = simkube(tmp_path, event, version=version)
+    code, _, err = run("record", "--import", file, "--out", tmp_path / "demand")
+    assert code == 1
+    assert f"{file}:1:1: " in err
+    assert why in err
+    file.write_bytes(file.read_bytes()[:20])
+    assert "not a trace of SimKube" in run("record", "--import", file, "--out", tmp_path / "demand")[2]
 
 
 def test_a_directory_with_a_recording_is_left_alone(run: Run, tmp_path: Path) -> None:
