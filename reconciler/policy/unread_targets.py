@@ -8,7 +8,7 @@ from reconciler.policy.documents import PolicySet
 from reconciler.policy.platform.policy_keys import platform_keys
 
 CODE = "TargetsNotRead"
-HOW = "a snapshot must hold them, a live command must be able to list them"
+HOW = "A snapshot must contain them, and a live command must be able to list them"
 _NAMES_SHOWN = 3
 
 
@@ -35,7 +35,7 @@ def unread_targets(sets: Sequence[PolicySet]) -> Iterator[UnreadTargets]:
 def none_was_read(*who: tuple[str, Sequence[str]]) -> str:
     """The sentence of plans as well; `who` are things of the policy, one of what they are with their names."""
     verb = "names" if sum(len(names) for _, names in who) == 1 else "name"
-    return f"{' and '.join(_summary(*some) for some in who)} {verb} targets of which none was read: {HOW}"
+    return f"{' and '.join(_summary(*some) for some in who)} {verb} targets of which none was read. {HOW}"
 
 
 def _summary(what: str, names: Sequence[str]) -> str:

@@ -170,6 +170,19 @@ def test_a_value_without_an_effect_now_is_named(changed: Changed, edit: tuple[st
 
 
 @pytest.mark.parametrize(("edit", "headline"), [
+    (("prod.yaml", "drained, nodes: 1,", "drained, nodes: 0,"),
+     "Budget drained lets 0 nodes leave at a time (was 1); half of the pods gone: +$0.058/h"),
+    (("prod.yaml", "unneededTime: 10m", "unneededTime: 40m"),
+     "No difference now; with half of the pods gone: nodes leave 30m later. This changes defaults.scaleDown.unneededTime"),
+])  # fmt: skip
+def test_what_matters_only_later_is_named(changed: Changed, edit: tuple[str, str, str], headline: str) -> None:
+    """One node of spot stays, at 0.058 an hour; 40 minutes are 30 more than 10."""
+    assert changed(edit, what_if=True)["headline"] == headline
+
+
+@pytest.mark.parametrize(("edit", "headline"), [
+    (("prod.yaml", "maxNodeProvisionTime: 10m", "maxNodeProvisionTime: 10s"),
+     "scaleUp.maxNodeProvisionTime of spot 10m -> 10s; no decision changes"),
     (("prod.yaml", "humanHoldTime: 1h", "humanHoldTime: 24h"), f"{NOW}humanHoldTime 1h -> 24h"),
     (("prod.yaml", "humanHoldTime: 1h", "humanHoldTime: 1h\n  targetAnnotations: Ignore"),
      "Annotations and tags of targets no longer count; no decision changes"),
@@ -223,3 +236,20 @@ def test_documents_for_other_clusters(changed: Changed) -> None:
         "Run `reconciler preview --fleet` with a snapshot of each."
     )
     assert changed(before=(("others.yaml", "", OVERRIDE),))["changed"] is False
+
+
+def test_a_change_of_many_groups_begins_with_the_gravest(changed: Changed) -> None:
+    """Two hundred maximums, one hold, and warnings that main has too: the hold comes first. Its hidden character is seen."""
+    group = """---
+apiVersion: reconciler.dev/v1alpha1
+kind: NodeGroup
+metadata: {{name: g{number}, namespace: capi}}
+spec:
+  policyRef: {{name: prod}}
+  target: {{clusterAPI: {{kind: MachineDeployment, namespace: capi, name: m{number}}}}}
+  size: {{min: 0, max: {most}}}
+"""
+    sides = ["".join(group.format(number=number, most=most) for number in range(200)) for most in (10, 20)]
+    held = f'{sides[0]}  hold: {{reason: "x\\u202ey"}}\n'
+    found = changed(("many.yaml", held, sides[1]), before=(("many.yaml", "", held),))
+    assert found["headline"] == "The hold of g199 is removed: x\\u202ey and 1 more change; 2 warnings about the policy"

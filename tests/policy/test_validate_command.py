@@ -46,8 +46,8 @@ def _cloud(policies: Path) -> None:
 
 
 UNREAD = (
-    "1 group (a) and 1 discovery item (eks) name targets of which none was read: a snapshot must hold them, a live command must "
-    "be able to list them"
+    "1 group (a) and 1 discovery item (eks) name targets of which none was read. A snapshot must contain them, "
+    "and a live command must be able to list them"
 )
 
 

@@ -40,7 +40,7 @@ def _asked(item: Discovery) -> str:
 
 def _there(rules: PlatformRules, read: Sequence[TargetFacts]) -> str:
     if not read:
-        return f"no {' or '.join(rules.kinds)} was read, and {HOW}"
+        return f"no {' or '.join(rules.kinds)} was read. {HOW}"
     where = Counter(facts.ref.namespace or facts.ref.region for facts in read)
     places = ", ".join(f"{count} in {place}" for place, count in sorted(where.items())[:_PLACES_SHOWN])
     summary = f"{count_text(len(read), 'target')} {'was' if len(read) == 1 else 'were'} read, {places}"

@@ -61,7 +61,7 @@ class BufferLimited(Because, frozen=True, kw_only=True):
 
 
 class BufferRefused(Because, frozen=True, kw_only=True):
-    """What the buffer asks for cannot be told, so that no room is kept for it."""
+    """The spec of the buffer cannot be evaluated, so no room is kept for it."""
 
     code = "BufferRefused"
     problem: str
@@ -71,7 +71,7 @@ class BufferRefused(Because, frozen=True, kw_only=True):
 
 
 class BufferAnswered(Because, frozen=True, kw_only=True):
-    """Another program writes the status of the buffer, so that it is left alone."""
+    """Another program writes the status of the buffer, so the reconciler leaves it alone."""
 
     code = "BufferAnswered"
     by: str

@@ -60,7 +60,7 @@ class ReplacesOthers(KeepsNode, frozen=True, kw_only=True):
 
 
 class MovesLater(KeepsNode, frozen=True, kw_only=True):
-    """Pods of other nodes of the same replacement move first. All at once might not find places in every order of binding."""
+    """Pods of other nodes of the same replacement move first. If all moved together, some might find no place."""
 
     code = "MovesLater"
 

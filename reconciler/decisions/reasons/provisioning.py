@@ -109,7 +109,7 @@ class RequestRefused(Because, frozen=True, kw_only=True):
 
 
 class RequestAnswered(Because, frozen=True, kw_only=True):
-    """Another program writes the status of the request, so that it is left alone."""
+    """Another program writes the status of the request, so the reconciler leaves it alone."""
 
     code = "RequestAnswered"
     by: str

@@ -373,7 +373,7 @@ class OnlyWhole(Because, frozen=True, kw_only=True):
 
 
 class GrownWhole(Because, frozen=True, kw_only=True):
-    """More nodes than the pods need: the group grows to its maximum at once."""
+    """The group grows to its maximum in one step, with more nodes than the pods need."""
 
     code = "GrownWhole"
     nodes: int
@@ -420,7 +420,7 @@ class SmallerThanTemplate(Because, frozen=True, kw_only=True):
 
     template = (
         "its nodes offer less than its template ({differs}, node {node}): for a new one, the smaller amount of each resource "
-        "counts"
+        "applies"
     )
 
 

@@ -114,7 +114,7 @@ def test_the_order_of_tiers() -> None:
     assert row.moved == {"cheap": (2, 1), "dear": (0, 1)}
     assert row.per_hour_change == Decimal("0.3")
     assert plain_sentence(headline(shown)) == (
-        "No difference now; with the largest pod of each namespace once more: +$0.30/h. The order of tiers changes"
+        "The order of tiers changes; the largest pod of each namespace once more: +$0.30/h"
     )  # fmt: skip
     same = compare(cluster.world(), NOW, sides[0], sides[0], DEFAULT_WORK_BUDGET, with_what_if=True)
     assert same.what_if is None
@@ -137,6 +137,19 @@ def test_nobody_applies_the_plan_of_a_situation() -> None:
     plan, _ = decide(in_situation(cluster.world(), one), rules, Memory(), NOW)
     with pytest.raises(SavedPlanError, match="without --what-if"):
         read_saved(json_text(plan).encode())
+
+
+def test_a_plan_that_adds_few_nodes() -> None:
+    """Five pods of 3 CPUs wait, each for a node of its own. One node a plan does not leave four of them waiting for ever."""
+    cluster = _cluster()
+    cluster.pods("batch", 5, cpu="3")
+    fast, slow = (_policy("spot", "on-demand", pace=Pace(max_added_nodes=most)) for most in (1000, 1))
+    asked = compare(cluster.world(), NOW, (SIDE, fast), (SIDE, slow), DEFAULT_WORK_BUDGET, with_what_if=True).what_if
+    assert asked is not None
+    doubled = next(one for one in asked.situations if one.name == "demand-doubled")
+    assert doubled.settled
+    assert (doubled.before.waiting, doubled.after.waiting) == (0, 0)
+    assert not asked.differing
 
 
 def _pace(**changed: object) -> WhatIf:

@@ -7,7 +7,8 @@ from reconciler.plan.comparison import Pair
 from reconciler.plan.plan import GroupLine
 from reconciler.plan.preview import Preview
 from reconciler.plan.reason import Scalar
-from reconciler.policy.changes.loosening import REMOVED
+from reconciler.policy.changes.comparison import PolicyChange
+from reconciler.policy.changes.loosening import REMOVED, Loosened
 from reconciler.rendering.documents.blocks import (
     PROSE_WIDTH,
     Foreign,
@@ -19,7 +20,7 @@ from reconciler.rendering.documents.preview.change_figures import COST, change_f
 from reconciler.rendering.documents.preview.consequences.all import consequences
 from reconciler.rendering.documents.preview.consequences.consequence import Code, Consequence, Grade
 from reconciler.rendering.documents.preview.consequences.looser_values import value_family
-from reconciler.rendering.documents.preview.consequences.looser_words import removed_words
+from reconciler.rendering.documents.preview.consequences.looser_words import looser_words, removed_words
 from reconciler.rendering.documents.preview.what_if import gravest_situations, situation_change, situation_words
 from reconciler.rendering.words.wording import count, settled_size
 
@@ -112,7 +113,10 @@ def _without_effect(preview: Preview) -> Sentence:
     if sooner := _sizes(preview, lambda line: line.desired):
         now = ("the next plan differs: ", *sooner, ", but not the steady state")
     wordings = _subjects(preview, paths[0], more)
-    return capitalized(_fitting([[(*now, ". ", *words) for words in wordings]]))
+    lines = [(*now, ". ", *capitalized(words)) for words in wordings]
+    if otherwise and not sooner:
+        lines.insert(1, (*wordings[0], "; ", *otherwise[1:]))
+    return capitalized(_fitting([lines]))
 
 
 _BRIEF = 24
@@ -131,9 +135,20 @@ def _subjects(preview: Preview, path: str, more: str) -> list[Sentence]:
         if old is not None and new is not None and old.tier != new.tier:
             where = (" moves to tier ", Foreign(new.tier)) if new.tier else (" leaves tier ", Foreign(old.tier or ""))
             return [(Foreign(new.name), *where), shortest]
+    if words := _in_words(first):
+        return [(*words, more), shortest]
     values = first.value_before, first.value_after
     brief = all(len(value) <= _BRIEF for value in values)
     return [*([(Foreign(path), " ", Foreign(values[0]), " -> ", Foreign(values[1]), more)] if brief else []), shortest]
+
+
+def _in_words(change: PolicyChange) -> Sentence:
+    """`budget drained lets 0 nodes leave at a time (was 1)`: that it becomes stricter takes the same words."""
+    if change.before is None or change.after is None:
+        return ()
+    path = change.path.rpartition("defaults.")[2]
+    groups = (change.name,) if change.kind == "NodeGroup" else change.reaches if path != change.path else ()
+    return looser_words(Loosened(path=path, before=change.before, after=change.after, certain=True, groups=groups))
 
 
 _IN_STEADY_PART = (Code.NODES_IN_STEADY_STATE, Code.COST)

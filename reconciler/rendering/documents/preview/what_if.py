@@ -15,6 +15,7 @@ from reconciler.values.plural import verb_for
 WHAT_IF = "What if"
 _MOST_ROWS = 3
 _CAPTION = "What the next plan asks for then. For fewer pods and for windows: the steady state."
+_SETTLED_CAPTION = "The steady states."
 _NOT_FINAL = "Some of them are cut short before their steady state, so these numbers are not final."
 
 
@@ -32,7 +33,7 @@ def what_if_blocks(asked: WhatIf | None, fold: Fold) -> Iterator[tree.Block]:
                 tree.Column(heading="change", right=True),
             ),
             rows=tuple((situation_words(one), *_cells(one)) for one in shown),
-            caption=_CAPTION,
+            caption=_SETTLED_CAPTION if all(one.settled for one in shown) else _CAPTION,
             note="" if final else _NOT_FINAL,
         )  # fmt: skip
         heading = f"{WHAT_IF}: {len(rows)} of {count(len(asked.situations), 'situation')}"

@@ -17,6 +17,7 @@ _FAMILIES = (
     "windows", "budgets",
 )  # fmt: skip
 """What may become looser, the gravest first; what is not named is graver than all of them."""
+_BRIEF = 24
 _ITEM = re.compile(r"\[[^\]]*\]")
 
 
@@ -35,11 +36,20 @@ def looser_values(loosened: Sequence[Loosened], plan: Plan) -> Iterator[Conseque
             code=Code.LOOSENS if one.certain else Code.MAY_LOOSEN,
             sentence=(*(capitalized(words) or (verb, *change, *whose)), "."),
             short="1 value becomes looser" if one.certain else "1 value may become looser",
-            named=words,
+            named=words or _changed(one),
             data={
                 "path": one.path, "today": one.before, "after": one.after, "groups": one.groups, "discovered": one.discovered,
             },
         )  # fmt: skip
+
+
+def _changed(one: Loosened) -> Sentence:
+    """`scaleUp.maxNodeProvisionTime of spot 10m -> 10s`, if both values are short."""
+    if max(len(one.before), len(one.after)) > _BRIEF:
+        return ()
+    own = not one.groups and not one.discovered
+    whose: Sentence = () if own else (" of ", *reached_words(one.groups, discovered=one.discovered))
+    return (Foreign(one.path), *whose, " ", Foreign(one.before), " -> ", Foreign(one.after))
 
 
 def looser_rank(path: str) -> int:
