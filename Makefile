@@ -24,6 +24,9 @@ PYTEST ?=
 TESTBED := etcd kube-apiserver kube-scheduler kube-controller-manager kubectl kwok kwok-stages cluster-api cluster-api-manifests
 # What `make test-flux` builds.
 FLUX := flux-kustomize-controller flux-source-controller flux-manifests
+# The newest kube-scheduler, as a program that answers: about seven minutes of processor time, so that CI builds only that of the
+# testbed, with whose other components it shares its packages.
+NEWEST := oracle-1.37
 # What `make test-kueue` builds.
 KUEUE := kueue
 # Number of random clusters compared with the real kube-scheduler plugins, or of random worlds, and where the random numbers start.
@@ -86,6 +89,7 @@ test-rest: $(STAMP) ## Run what `make test` leaves out; components are built whe
 	$(TIMED) "the other tests" $(BIN)/python -m tests.second_look -q --tier rest -n $(WORKERS) --dist loadgroup $(PYTEST)
 
 test-all: $(STAMP) ## Run all tests at once, and write what each costs into tests/durations.json
+	$(TIMED) "the newest kube-scheduler" $(BIN)/python -m tests.testbed.components $(NEWEST)
 	$(TIMED) "all tests" $(BIN)/python -m tests.second_look -q --measure -n $(WORKERS) --dist loadgroup $(PYTEST)
 
 components: $(STAMP) ## Build the components that tests need and keep them in the cache; the tests do it when they need them
@@ -134,8 +138,9 @@ bench-data: $(STAMP) ## Generate the large inputs
 	$(TIMED) "inputs in bench-data" $(BIN)/python examples/make_openb.py --out bench-data/openb
 
 differential: $(STAMP) ## Compare N random clusters with the real kube-scheduler plugins: make differential N=1000 SEED=7
-	$(TIMED) "components for the tests" $(BIN)/python -m tests.testbed.components oracle
+	$(TIMED) "components for the tests" $(BIN)/python -m tests.testbed.components oracle $(NEWEST)
 	$(TIMED) "$(N) clusters from seed $(SEED)" $(BIN)/python -m tests.differential.compare --clusters $(N) --seed $(SEED)
+	$(TIMED) "$(N) clusters with pod groups" env RECONCILER_POD_GROUPS=$(N) $(BIN)/python -m pytest -q tests/differential/test_pod_groups.py
 
 builds: $(STAMP) ## Compare N plans of random clusters between the compiled and the interpreted kernels: make builds N=2000 SEED=7
 	@$(BIN)/python -m tests.kernels.random_plans --both --count $(N) --first $(SEED)

@@ -6,19 +6,73 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from tests.testbed.build import VERSION_FLAGS, GoProgram, built
+import msgspec
+
+from tests.testbed.build import (
+    KUBERNETES_VERSION,
+    NEWEST_KUBERNETES_VERSION,
+    GoProgram,
+    built,
+    version_flags,
+)
 
 Object = dict[str, Any]
+_MODULE = Path(__file__).parent / "oracle"
+# A pod that was tried in vain waits for its second, also where nothing else is to do: it would be tried for ever.
+_WAITS = "SchedulerPopFromBackoffQ=false"
 
-PROGRAM = GoProgram(name="oracle", module=Path(__file__).parent / "oracle", flags=VERSION_FLAGS)
+
+class Release(msgspec.Struct, frozen=True):
+    """A kube-scheduler that answers: its version, how its program is built, the gates of PodGroups, and their API version."""
+
+    version: str
+    program: GoProgram
+    pod_groups: str
+    pod_group_api: str
+
+    def __str__(self) -> str:
+        return self.version
+
+    @property
+    def numbers(self) -> tuple[int, int, int]:
+        """Major, minor and patch."""
+        major, minor, patch = self.version.removeprefix("v").split(".")
+        return int(major), int(minor), int(patch)
+
+
+OF_THE_TESTBED = Release(
+    KUBERNETES_VERSION,
+    GoProgram(name="oracle", module=_MODULE, flags=version_flags(KUBERNETES_VERSION)),
+    f"GenericWorkload=true,GangScheduling=true,{_WAITS}",
+    "scheduling.k8s.io/v1alpha2",
+)
+NEWEST = Release(
+    NEWEST_KUBERNETES_VERSION,
+    GoProgram(
+        name="oracle-1.37",
+        module=_MODULE,
+        flags=version_flags(NEWEST_KUBERNETES_VERSION),
+        modules="kubernetes-1.37.mod",
+        tag="kubernetes_1_37",
+        file="oracle",
+        on_request=True,
+    ),
+    f"GenericWorkload=true,{_WAITS}",
+    "scheduling.k8s.io/v1beta1",
+)
+RELEASES = (OF_THE_TESTBED, NEWEST)
 
 
 class Oracle:
     """One running oracle; a context manager. Answers come in the form of `reconciler fit -o json`."""
 
-    def __init__(self, *options: str) -> None:
+    def __init__(self, *options: str, release: Release = OF_THE_TESTBED) -> None:
         self._process = subprocess.Popen(
-            [str(built(PROGRAM)), *options], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+            [str(built(release.program)), *options],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
         )
 
     def __enter__(self) -> "Oracle":

@@ -16,14 +16,20 @@ from tests.testbed.programs import PROGRAMS, kwok_stages, program
 from tests.testbed.toolchain import NotAvailableError
 
 COMPONENTS: dict[str, Callable[[], Path]] = {
-    "oracle": lambda: built(oracle.PROGRAM),
+    **{one.program.name: partial(built, one.program) for one in oracle.RELEASES},
     **{name: partial(program, name) for name in PROGRAMS},
     "kwok-stages": kwok_stages,
     "cluster-api-manifests": cluster_api_manifests,
     "machine-api-manifests": machine_api_manifests,
     "flux-manifests": flux_manifests,
 }
-ON_REQUEST = frozenset({"flux-manifests", *(name for name, one in PROGRAMS.items() if one.on_request)})
+ON_REQUEST = frozenset(
+    {
+        "flux-manifests",
+        *(one.program.name for one in oracle.RELEASES if one.program.on_request),
+        *(name for name, one in PROGRAMS.items() if one.on_request),
+    }
+)
 
 
 def main(names: Sequence[str]) -> int:

@@ -386,6 +386,19 @@ class GangWaits(Because, frozen=True, kw_only=True):
     template = "PodGroup {group} has {pods:pod}, and minCount is {min_count}: none runs before the others are created"
 
 
+class PodGroupGated(Because, frozen=True, kw_only=True):
+    """Some pods of the PodGroup have scheduling gates. Since 1.37, kube-scheduler binds none of the others before."""
+
+    code = "PodGroupGated"
+    group: str
+    gated: int
+
+    template = (
+        "{gated:pod} of PodGroup {group} {gated:has|have} scheduling gates, "
+        "and kube-scheduler binds none of the group before these are gone"
+    )
+
+
 class PodGroupUnknown(Because, frozen=True, kw_only=True):
     """Nobody knows how many pods of the PodGroup have to run together."""
 

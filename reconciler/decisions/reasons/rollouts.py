@@ -65,6 +65,19 @@ class RoomToGrow(Because, frozen=True, kw_only=True):
     template = "{group} may gain {room:node}. Beyond that, {bound}"
 
 
+class UpdatedInPlace(Because, frozen=True, kw_only=True):
+    """The platform changes machines of the group in place, so their nodes are not replaced. It may do so with all others."""
+
+    code = "UpdatedInPlace"
+    group: str
+    nodes: int
+
+    template = (
+        "{nodes:node} of {group} {nodes:is|are} updated in place, not replaced. "
+        "The prediction is for nodes that the platform replaces"
+    )
+
+
 class ZoneNotKnown(Because, frozen=True, kw_only=True):
     """The platform chooses the zone of new nodes, and several are possible. Pods that need one of these zones do not count on
     these nodes."""

@@ -4,21 +4,22 @@ SOURCE: kube-scheduler 1.36 and 1.37 (plugin GangScheduling, and `validatePodGro
 """
 
 from array import array
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 import msgspec
 
-from reconciler.cluster.pods.pod_table import is_ready
+from reconciler.cluster.pods.pod_table import PodTable, is_gated, is_ready
 from reconciler.cluster.workloads.pod_group import POD_GROUP, PodGroup
 from reconciler.cluster.world import World
-from reconciler.decisions.reasons.pods import GangWaits, NotModelled, PodGroupRejected, PodGroupUnknown
+from reconciler.decisions.reasons.pods import GangWaits, NotModelled, PodGroupGated, PodGroupRejected, PodGroupUnknown
 from reconciler.decisions.situation.waiting_pods import WaitingPods
 from reconciler.plan.plan import PodOutcome
 from reconciler.plan.reason import Reason
 from reconciler.scheduling.kernels import loops
 
-_COMPARES_PODS = (1, 37, 0)
-"""The first version in which kube-scheduler compares priorities and preemption policies of a group and its pods."""
+_WHOLE_GROUPS = (1, 37, 0)
+"""The first version in which kube-scheduler queues groups. It compares priorities and preemption policies of all pods of a group.
+One with scheduling gates keeps out all others."""
 
 _MISSING, _NOT_CAPTURED = "does not exist, and kube-scheduler waits for it", "was not captured"
 
@@ -44,20 +45,34 @@ def grouped_pods(world: World, waiting: WaitingPods) -> tuple[GroupedPods, ...]:
     if not by_group:
         return ()
     known = {(one.namespace, one.name): one for one in world.pod_groups}
-    bound = _members(world, ready=False)
+    bound, gated = _members(world, _is_bound), _members(world, _is_gated) if _judges_whole(world) else {}
     return tuple(
-        _grouped(world, waiting, key, tuple(by_group[key]), known.get(key), bound.get(key, {})) for key in sorted(by_group)
+        _gated(key, tuple(by_group[key]), waiting, gated[key])
+        if key in gated and key in known
+        else _grouped(world, waiting, key, tuple(by_group[key]), known.get(key), bound.get(key, {}))
+        for key in sorted(by_group)
     )
 
 
 def ready_members(world: World) -> Mapping[tuple[str, str], int]:
     """How many pods of each PodGroup are ready on their node."""
-    return {key: sum(by_shape.values()) for key, by_shape in _members(world, ready=True).items()}
+    return {key: sum(by_shape.values()) for key, by_shape in _members(world, _is_ready).items()}
 
 
-def _members(world: World, *, ready: bool) -> Mapping[tuple[str, str], Mapping[int, int]]:
-    """How many pods of each PodGroup, by shape, are on a node, and neither finished nor terminating; or only those that are
-    `ready`."""
+def _is_bound(pods: PodTable, row: int) -> bool:
+    return pods.node[row] >= 0
+
+
+def _is_ready(pods: PodTable, row: int) -> bool:
+    return pods.node[row] >= 0 and is_ready(pods.flags[row])
+
+
+def _is_gated(pods: PodTable, row: int) -> bool:
+    return pods.node[row] < 0 and is_gated(pods.flags[row])
+
+
+def _members(world: World, holds: Callable[[PodTable, int], bool]) -> Mapping[tuple[str, str], Mapping[int, int]]:
+    """How many pods of each PodGroup, by shape, are neither finished nor terminating, and `holds` for them."""
     shapes = {number: (one.namespace, one.pod_group) for number, one in enumerate(world.pod_shapes) if one.pod_group}
     if not shapes:
         return {}
@@ -67,10 +82,19 @@ def _members(world: World, *, ready: bool) -> Mapping[tuple[str, str], Mapping[i
     bound: dict[tuple[str, str], dict[int, int]] = {}
     for number, key in shapes.items():
         rows = order[starts[number] : starts[number + 1]]
-        there = [row for row in rows if pods.node[row] >= 0 and not pods.deletion_seconds[row] and not pods.finished(row)]
-        if count := sum(1 for row in there if not ready or is_ready(pods.flags[row])):
+        if count := sum(holds(pods, row) and not pods.deletion_seconds[row] and not pods.finished(row) for row in rows):
             bound.setdefault(key, {})[number] = count
     return bound
+
+
+def _judges_whole(world: World) -> bool:
+    return world.scheduler_version is None or world.scheduler_version >= _WHOLE_GROUPS
+
+
+def _gated(key: tuple[str, str], shapes: tuple[int, ...], waiting: WaitingPods, gated: Mapping[int, int]) -> GroupedPods:
+    count = sum(len(waiting[shape]) for shape in shapes)
+    why = PodGroupGated(group="/".join(key), gated=sum(gated.values())).reason()
+    return GroupedPods(key, shapes, count, held=(PodOutcome.DELAYED, why))
 
 
 def _grouped(
@@ -114,7 +138,7 @@ def _held(
     """`shapes` are those of its pods that wait, and `bound` those of its pods that run."""
     if unclear := unclear_group(world, name, group):
         return PodOutcome.NOT_MODELLED, NotModelled(feature=unclear).reason()
-    compares = world.scheduler_version is None or world.scheduler_version >= _COMPARES_PODS
+    compares = _judges_whole(world)
     of = [world.pod_shapes[shape] for shape in sorted({*shapes, *bound} if compares else shapes)]
     if len({one.scheduler_name for one in of}) > 1:
         return _rejected(name, "its pods differ in spec.schedulerName")

@@ -185,6 +185,22 @@ def test_a_member_that_runs_differs(more: dict[str, object], words: str) -> None
     assert group(_plan(msgspec.structs.replace(world, scheduler_version=(1, 36, 3))), "general").desired == 4
 
 
+@pytest.mark.parametrize("least", [1, 3])
+def test_a_pod_with_gates_keeps_out_its_group(least: int) -> None:
+    """SOURCE: kube-scheduler 1.37 takes groups whole from its queue. Before, it tried the others."""
+    world = seen(_cluster(("train", 4)), train(least))
+    rows = [msgspec.structs.replace(one, gated=one.name == "train-1") for one in world.pods]
+    world = msgspec.structs.replace(world, pods=type(world.pods)(rows))
+    plan = _plan(world)
+    assert group(plan, "general").desired == 0
+    line = pod(plan, "shop/train-2")
+    assert (line.outcome, line.reasons[0].message) == (
+        PodOutcome.DELAYED,
+        "1 pod of PodGroup shop/train has scheduling gates, and kube-scheduler binds none of the group before these are gone",
+    )
+    assert group(_plan(msgspec.structs.replace(world, scheduler_version=(1, 36, 3))), "general").desired == 3
+
+
 def test_a_group_that_displaces_others() -> None:
     """Its pods say the same, or it is not bound."""
     cluster = _cluster(("train", 6))

@@ -50,6 +50,24 @@ def _group(nodes: int, cpu: str = "1", *, apart: bool = False) -> ClusterBuilder
     return cluster
 
 
+def test_nodes_that_are_updated_in_place() -> None:
+    """One of three keeps its node: the prediction says that it is not replaced, and that only the other two are."""
+    world = _paced(_group(3), 1)
+    machines = tuple(msgspec.structs.replace(one, updating=one.node == "general-2") for one in world.machines)
+    rollout = _predict(msgspec.structs.replace(world, machines=machines), _rules())
+    assert [(one.code, one.message) for one in rollout.obstacles] == [
+        (
+            "UpdatedInPlace",
+            "1 node of general is updated in place, not replaced. The prediction is for nodes that the platform replaces",
+        )
+    ]
+    assert (rollout.replaced, [(one.node, one.blockers[0].code) for one in rollout.kept]) == (
+        2,
+        [("general-2", "MachineUpdating")],
+    )
+    assert not _predict(world, _rules()).obstacles
+
+
 def many_waves(nodes: int) -> Rollout:
     """One node a wave."""
     return _predict(_paced(_group(nodes), 1), _rules(max=nodes + 1))

@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	resourceapi "k8s.io/api/resource/v1"
-	schedulingapi "k8s.io/api/scheduling/v1alpha2"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -66,11 +65,8 @@ func (l classLister) Get(name string) (*resourceapi.DeviceClass, error) {
 	return nil, apierrors.NewNotFound(resourceapi.Resource("deviceclasses"), name)
 }
 
-type podGroups struct{}
-
-func (podGroups) Get(string, string) (*schedulingapi.PodGroup, error) {
-	return nil, apierrors.NewBadRequest("no pod groups")
-}
+// podGroups has none. Only claims that belong to a pod group would ask for one, and their gate is off here.
+type podGroups struct{ fwk.PodGroupLister }
 
 type claimTracker []*resourceapi.ResourceClaim
 

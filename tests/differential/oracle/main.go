@@ -5,7 +5,8 @@
 // ResourceSlices and ResourceClaims, Services, ReplicaSets, StatefulSets and ReplicationControllers (other kinds are
 // ignored). A KubeSchedulerConfiguration among them is what kube-scheduler is started with. Every line of standard output
 // answers one. With -validate a line says instead what a real API server would refuse in that snapshot. With -selectors every
-// line is a device with CEL selectors instead, and is answered with what cel-go says of each.
+// line is a device with CEL selectors instead, and is answered with what cel-go says of each. With -bind the whole scheduler runs
+// until it has no more to do, and the answer is the node of each pod (empty: none).
 package main
 
 import (
@@ -18,6 +19,7 @@ import (
 	"io"
 	"os"
 
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/klog/v2"
 	"k8s.io/kubernetes/pkg/scheduler/metrics"
 )
@@ -26,11 +28,14 @@ func main() {
 	messages := flag.Bool("messages", false, "add each plugin's own message to every rejection")
 	validate := flag.Bool("validate", false, "list what an API server would refuse instead of scheduling")
 	ofDevice := flag.Bool("selectors", false, "evaluate selectors on devices instead of scheduling")
+	whole := flag.Bool("bind", false, "run the whole scheduler and print where each pod is bound")
+	gates := flag.String("gates", "", "feature gates as kube-scheduler takes them, such as GenericWorkload=true")
 	plugins := flag.Bool("plugins", false, "print the names of the filter plugins of the default profile and stop")
 	flag.Parse()
 	klog.LogToStderr(false)
 	klog.SetOutput(io.Discard)
 	metrics.Register()
+	stop(utilfeature.DefaultMutableFeatureGate.Set(*gates))
 	if *plugins {
 		names, err := filterPluginNames(context.Background())
 		if err == nil {
@@ -42,6 +47,9 @@ func main() {
 	stop(answerLines(os.Stdin, os.Stdout, func(line []byte) (any, error) {
 		if *ofDevice {
 			return selectors(context.Background(), line)
+		}
+		if *whole {
+			return bind(context.Background(), line, *messages)
 		}
 		cluster, err := decode(line)
 		if err != nil {

@@ -5,10 +5,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/version"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
+	baseversion "k8s.io/component-base/version"
 )
-
-// The release that this program is made of; another one gives the feature gates of its minor version.
-const newest = "1.36"
 
 // followRelease sets the feature gates to the defaults of the newest kubelet that the snapshot's nodes tell of.
 func followRelease(cluster *snapshot) error {
@@ -26,7 +24,8 @@ func followRelease(cluster *snapshot) error {
 			found = told
 		}
 	}
-	emulated := version.MustParse(newest)
+	// The release that this program is made of; another one gives the feature gates of its minor version.
+	emulated := version.MustParse(baseversion.DefaultKubeBinaryVersion)
 	if found != nil {
 		emulated = version.MajorMinor(found.Major(), found.Minor())
 	}

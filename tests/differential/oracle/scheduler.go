@@ -93,13 +93,18 @@ func newScheduler(ctx context.Context, cluster *snapshot) (*scheduler, error) {
 		return nil, err
 	}
 	client := fake.NewSimpleClientset()
-	// The informers are never started: their stores are filled here, so that nothing runs behind our back.
-	factory := informers.NewSharedInformerFactory(client, 0)
-	if err := fill(factory, cluster); err != nil {
+	// The informers are never started: their stores are filled here, so that nothing runs behind our back. Each framework has its
+	// own, since plugins of 1.37 add indexers to them.
+	filled := func() (informers.SharedInformerFactory, error) {
+		factory := informers.NewSharedInformerFactory(client, 0)
+		return factory, fill(factory, cluster)
+	}
+	factory, err := filled()
+	if err != nil {
 		return nil, err
 	}
 	nodes := schedulercache.NewEmptySnapshot()
-	podCache := schedulercache.New(ctx, nil, false)
+	podCache := newCache(ctx)
 	devices := newDeviceManager(ctx, cluster)
 	options := []runtime.Option{
 		runtime.WithClientSet(client),
@@ -118,7 +123,12 @@ func newScheduler(ctx context.Context, cluster *snapshot) (*scheduler, error) {
 		if plugin.Name == names.DefaultPreemption {
 			continue // no filter, and not to be had without those whose rejections it works on
 		}
-		single, err := runtime.NewFramework(ctx, registry, alone(profile, plugin.Name), options...)
+		own, err := filled()
+		if err != nil {
+			return nil, err
+		}
+		single, err := runtime.NewFramework(
+			ctx, registry, alone(profile, plugin.Name), append(slices.Clone(options), runtime.WithInformerFactory(own))...)
 		if err != nil {
 			return nil, fmt.Errorf("plugin %s: %w", plugin.Name, err)
 		}

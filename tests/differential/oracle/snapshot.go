@@ -56,17 +56,21 @@ func decode(line []byte) (*snapshot, error) {
 			return nil, fmt.Errorf("item %d (%s): %w", index, head.Kind, err)
 		}
 	}
-	// Plugins and the nominator tell pods apart by UID, and the queue takes pods of its own scheduler only; hand-written
-	// snapshots may leave out both.
 	for _, pod := range cluster.pods {
-		if pod.UID == "" {
-			pod.UID = types.UID(pod.Namespace + "/" + pod.Name)
-		}
-		if pod.Spec.SchedulerName == "" {
-			pod.Spec.SchedulerName = v1.DefaultSchedulerName
-		}
+		complete(pod)
 	}
 	return cluster, nil
+}
+
+// complete adds what hand-written snapshots may leave out: plugins and the nominator tell pods apart by UID, and the queue
+// takes pods of its own scheduler only.
+func complete(pod *v1.Pod) {
+	if pod.UID == "" {
+		pod.UID = types.UID(pod.Namespace + "/" + pod.Name)
+	}
+	if pod.Spec.SchedulerName == "" {
+		pod.Spec.SchedulerName = v1.DefaultSchedulerName
+	}
 }
 
 func (s *snapshot) add(kind string, raw json.RawMessage) error {

@@ -8,11 +8,15 @@ The prediction does not depend on who carries the rollout out. Cluster API and c
 budgets of the policy. So they may be faster, and then some pods wait for a place.
 """
 
+from collections.abc import Sequence
+
 import msgspec
 
-from reconciler.decisions.removal.candidates import look_at_nodes
+from reconciler.decisions.reasons.rollouts import UpdatedInPlace
+from reconciler.decisions.removal.candidates import Candidate, look_at_nodes
 from reconciler.decisions.removal.drains.disruption_ledger import DisruptionLedger
 from reconciler.decisions.removal.drains.drain_report import keeps_from_draining
+from reconciler.decisions.removal.keeps import MachineUpdating
 from reconciler.decisions.removal.rollouts.rollout_cost import rollout_cost, rollout_summary, rollout_time
 from reconciler.decisions.removal.rollouts.rollout_pace import rollout_pace
 from reconciler.decisions.removal.rollouts.rollout_waves import Play, rollout_budgets
@@ -20,6 +24,11 @@ from reconciler.decisions.view import View
 from reconciler.plan.plan import NodeState
 from reconciler.plan.rollout import KeptNode, Rollout
 from reconciler.values.instant import instant_text
+
+
+def _in_place(name: str, candidates: Sequence[Candidate]) -> tuple[UpdatedInPlace, ...]:
+    updated = sum(any(blocker.code == MachineUpdating.code for blocker in one.keeps) for one in candidates)
+    return (UpdatedInPlace(group=name, nodes=updated),) if updated else ()
 
 
 def predict_rollout(view: View, name: str) -> Rollout:
@@ -53,7 +62,7 @@ def predict_rollout(view: View, name: str) -> Rollout:
         at_once=pace.at_once,
         surge=pace.surge,
         bounds=pace.bounds,
-        obstacles=tuple(one.reason() for one in (*pace.obstacles, *play.obstacles())),
+        obstacles=tuple(one.reason() for one in (*_in_place(name, candidates), *pace.obstacles, *play.obstacles())),
         waves=tuple(play.waves),
         last_adds=play.last_adds,
         kept=kept,

@@ -1,0 +1,40 @@
+"""PodGroups in random clusters: a plan places as many pods of each as the whole kube-scheduler binds, in both versions."""
+
+import json
+import os
+import secrets
+from collections.abc import Iterator
+
+import pytest
+
+from tests.differential.conftest import started
+from tests.differential.oracle import RELEASES, Oracle, Release
+from tests.differential.pod_groups import bound, cluster, placed
+
+COUNT = int(os.environ.get("RECONCILER_POD_GROUPS", "60"))
+"""The acceptance run of a release has 1,000."""
+SEED = int(os.environ.get("RECONCILER_POD_GROUPS_SEED", secrets.randbelow(1_000_000)))
+
+
+@pytest.fixture(scope="module", params=RELEASES, ids=str)
+def release(request: pytest.FixtureRequest) -> Release:
+    """A version of kube-scheduler."""
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def binding(request: pytest.FixtureRequest, release: Release) -> Iterator[Oracle]:
+    """The whole kube-scheduler of that version, with pod groups."""
+    with started(request, "-bind", f"-gates={release.pod_groups}", release=release) as running:
+        yield running
+
+
+def test_as_many_are_bound_as_a_plan_places(binding: Oracle, release: Release) -> None:
+    """Of each kind of pods in each group."""
+    total = 0
+    for seed in range(SEED, SEED + COUNT):
+        objects = cluster(seed, release.pod_group_api)
+        theirs, ours = bound(binding, objects), placed(objects, release)
+        assert theirs == ours, f"seed {seed}, {release}: kube-scheduler {theirs}, plan {ours}\n{json.dumps(objects)}"
+        total += theirs.total()
+    assert total > COUNT, f"seed {SEED}: hardly any pod was bound"
