@@ -56,6 +56,7 @@ class Places:
         self._state = state
         self.order = array("i", order)
         self._cursor = array("i", bytes(4 * state.shape_count))
+        self._at: dict[int, int] = {}
         self.looked = 0
 
     def fit(self, shapes: Sequence[int], counts: Sequence[int], before: "array[int]" = _NOWHERE) -> Moved:
@@ -79,6 +80,15 @@ class Places:
                 short = self._one_by_one(wanted[first], pods[first], before)
                 first += 1
         return Moved(*state.bound_since(size), short, tuple(known))
+
+    def reaches(self, taken: Iterable[int], nodes: Iterable[int]) -> bool:
+        """Whether one of the nodes is not behind all these places, so that pods might go there while it takes some."""
+        if not self._at:
+            self._at = {node: place for place, node in enumerate(self.order)}
+        end = len(self.order)
+        return min((self._at.get(node, end) for node in nodes), default=end) <= max(
+            (self._at[node] for node in taken), default=-1
+        )
 
     def keep(self, moved: Moved) -> None:
         """What was fitted stays: remember which places it filled."""

@@ -1,6 +1,7 @@
 """Nodes that may leave: which ones, in which order, when, and what keeps each of the others."""
 
 from collections.abc import Iterable
+from itertools import islice
 
 import msgspec
 
@@ -32,6 +33,7 @@ from reconciler.decisions.removal.keeps import (
 from reconciler.decisions.removal.kinds import KINDS, Leaving
 from reconciler.decisions.removal.last_timer import LastTimers, Timer
 from reconciler.decisions.removal.minimum_floors import floor_of
+from reconciler.decisions.removal.moves_ahead import MovesAhead
 from reconciler.decisions.removal.trial import Trials
 from reconciler.decisions.situation.takeovers import Takeover
 from reconciler.plan.reason import Because, Blocker
@@ -72,6 +74,7 @@ class Removals:
         managed = sum(len(group.situation.nodes) for group in draft.groups)
         self._pace = -(-managed * draft.policy.pace.max_removed_percent // 100)
         self._trials = Trials(draft)
+        self._ahead = MovesAhead(draft, self._so_far.receivers)
         self._places = {False: Places(draft.state), True: Places(draft.state)}
         self._full = set[int]()
         """Pod shapes that no node with headroom has room for, whatever else moves: places are only taken."""
@@ -101,8 +104,12 @@ class Removals:
         judged = {c.index: Judged(candidate=c, safe=False, blockers=c.keeps) for c in candidates}
         for one in under_way:
             self.take_over(one, judged)
-        for candidate in order:
-            judged[candidate.index] = self._judge(candidate)
+        for position, candidate in enumerate(order):
+            found = judged[candidate.index] = self._judge(candidate)
+            if not found.safe:
+                self._ahead.give_back()
+            elif self._ahead.idle and candidate.group is not None and (reason := self._reason(candidate, candidate.group)):
+                self._ahead.look(candidate, islice(order, position + 1, None), self._places_for(reason), reason)
         self.stopped_at = stopped_at(self._draft, order, {one.index: judged[one.index].blockers for one in order})
         return judged
 
@@ -110,8 +117,8 @@ class Removals:
         group = candidate.group
         if group is None:
             return Judged(candidate=candidate, safe=False, blockers=candidate.keeps)
-        above = self._excess(group) > 0 and candidate.reason not in FIRST
-        reason = RemovalReason.ABOVE_MAX if above else candidate.reason
+        reason = self._reason(candidate, group)
+        self._ahead.meet(candidate, reason)
         blocker = self._kept(PLAN, candidate, reason)
         # Without a known end, nobody knows which places are free then: the trial leaves nothing behind.
         endless = bool(candidate.awaited) and candidate.until_seconds is None
@@ -128,6 +135,14 @@ class Removals:
             since = None if self.halted else self._since(candidate)
             return Judged(candidate=candidate, safe=False, blockers=candidate.awaited, unneeded_since=since)
         return self._when(candidate, group, reason)
+
+    def _reason(self, candidate: Candidate, group: GroupDraft) -> RemovalReason | None:
+        """Why the node may leave, after those that leave already."""
+        above = self._excess(group) > 0 and candidate.reason not in FIRST
+        return RemovalReason.ABOVE_MAX if above else candidate.reason
+
+    def _places_for(self, reason: RemovalReason) -> Places:
+        return self._places[not KINDS[reason].saves]
 
     def may_replace(self, nodes: Iterable[int], reason: RemovalReason) -> bool:
         """Whether a replacement of these nodes may begin now: their drains would have to follow."""
@@ -225,7 +240,7 @@ class Removals:
     ) -> Blocker | None:
         """Find a place for every pod, all together. The places stay taken when all are found, unless it is `only_tried`."""
         draft, moving = self._draft, candidate.moving
-        places = places or self._places[not KINDS[reason].saves]
+        places = places or self._places_for(reason)
         short = self._ledger.short(candidate.evicted)
         if short:
             budget = self._ledger.budgets[short[0]]
@@ -237,6 +252,9 @@ class Removals:
         over = draft.shares.over
         if draft.work.exhausted or (over and not over.isdisjoint(map(draft.namespace, moving))):
             return NOT_EXAMINED
+        if self._ahead.take():
+            self._ledger.take(candidate.evicted)
+            return None
         excluded = KINDS[reason].saves and bool(self._so_far.bought.nodes)
         parts = ((places, self._trials.by_size(moving)),)
         moved = self._trials.move(candidate, moving, parts, bought_excluded=excluded, only_tried=only_tried)
