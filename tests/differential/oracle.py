@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+import tempfile
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -17,6 +18,7 @@ from tests.testbed.build import (
 )
 
 Object = dict[str, Any]
+_SHOWN = 2000
 _MODULE = Path(__file__).parent / "oracle"
 # A pod that was tried in vain waits for its second, also where nothing else is to do: it would be tried for ever.
 _WAITS = "SchedulerPopFromBackoffQ=false"
@@ -67,13 +69,10 @@ class Oracle:
     """One running oracle; a context manager. Answers come in the form of `reconciler fit -o json`."""
 
     def __init__(self, *options: str, release: Release = OF_THE_TESTBED) -> None:
-        self._process = subprocess.Popen(
-            [str(built(release.program)), *options],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+        # A file: nobody reads a pipe while it answers, and kube-scheduler writes each error that it meets.
+        self._errors = tempfile.TemporaryFile("w+")  # noqa: SIM115 - it lives as long as the process
+        command = [str(built(release.program)), *options]
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors, text=True)
 
     def __enter__(self) -> "Oracle":
         return self
@@ -81,11 +80,12 @@ class Oracle:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self._process.kill()
         self._process.communicate()
+        self._errors.close()
 
     def ask(self, snapshot: Object) -> Any:
         """The answer for one snapshot. Raises RuntimeError with the oracle's words when it gave up."""
         process = self._process
-        if process.stdin is None or process.stdout is None or process.stderr is None:
+        if process.stdin is None or process.stdout is None:
             raise RuntimeError("the oracle has no pipes")
         try:
             process.stdin.write(json.dumps(snapshot) + "\n")
@@ -94,5 +94,7 @@ class Oracle:
         except BrokenPipeError:
             line = ""
         if not line:
-            raise RuntimeError(f"the oracle stopped: {process.stderr.read().strip()}")
+            process.wait()
+            self._errors.seek(0)
+            raise RuntimeError(f"the oracle stopped: {self._errors.read()[-_SHOWN:].strip()}")
         return json.loads(line)
