@@ -22,22 +22,12 @@ const (
 	// So many looks in a row that find nothing to do are the end: an event may be between two queues.
 	quietLooks = 40
 	mostLooks  = 10_000
-	mostTries  = 5
 	patience   = 30 * time.Second
 )
 
-// bind tries it anew where the informers of an API server in memory never begin, which happens once in hundreds of runs.
-func bind(ctx context.Context, line []byte, messages bool) (map[string]string, error) {
-	found, err := bindOnce(ctx, line, messages)
-	for tries := 1; err != nil && tries < mostTries; tries++ {
-		found, err = bindOnce(ctx, line, messages)
-	}
-	return found, err
-}
-
-// bindOnce runs the whole scheduler, its queue and its cycles for pod groups included, on an API server in memory until nothing
+// bind runs the whole scheduler, its queue and its cycles for pod groups included, on an API server in memory until nothing
 // is left to do, and says on which node each pod is then (empty: none), or with messages why it is on none.
-func bindOnce(ctx context.Context, line []byte, messages bool) (map[string]string, error) {
+func bind(ctx context.Context, line []byte, messages bool) (map[string]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	objects, err := decodeAll(line)
