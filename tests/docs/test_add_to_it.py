@@ -33,7 +33,8 @@ AN_EXPANDER = {
     "reconciler/decisions/growth/expanders.py": (
         "    Expander.MOST_PODS: _Rule(",
         """    Expander.MOST_CPU: _Rule(
-        lambda option: Fraction(-option.shape.capacity.cpu_milli), lambda option, _: f"{option.shape.capacity.cpu_milli} cpu milli"
+        lambda option: Fraction(-option.shape.capacity.cpu_milli),
+        lambda option, _: f"{option.shape.capacity.cpu_milli} cpu milli",
     ),
 """,
     ),
