@@ -102,16 +102,19 @@ def test_text_and_markdown_tell_the_same_in_one_order(seed: int):
 
 
 def test_where_there_is_no_room_names_and_warnings_go_before_the_last_effects():
-    """The names of untouched groups first, then warnings, then lines of what differs."""
+    """The names of untouched groups first, then news of groups, then warnings, then lines of what differs."""
     preview = with_everything(0)
     whole = preview_markdown(preview)
     without_names = preview_markdown(preview, limit=len(whole) - 1)
     assert "<summary>30 groups untouched" not in without_names
     assert "Left out, since a comment has a limited length: 30 groups untouched. `-o json`" in without_names
     assert "<summary>Warnings" in without_names
-    without_warnings = preview_markdown(preview, limit=len(without_names) - 1)
+    without_news = preview_markdown(preview, limit=len(without_names) - 1)
+    assert "<summary>Also new about groups" not in without_news
+    without_warnings = preview_markdown(preview, limit=len(without_news) - 1)
     assert "<summary>Warnings" not in without_warnings
-    assert "length: 30 groups untouched, Warnings about the policy." in without_warnings.replace("\n", " ")
+    left_out = "length: 30 groups untouched, Also new about groups, Warnings about the policy."
+    assert left_out in without_warnings.replace("\n", " ")
     assert without_warnings.count("more declared size") == 0
 
 
