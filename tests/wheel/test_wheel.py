@@ -1,5 +1,6 @@
 """Every command runs from a wheel in an empty folder: the examples of its help, on what `reconciler example` writes."""
 
+import gzip
 import json
 import re
 import shlex
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from reconciler.cli.main import COMMANDS
+from tests.cli.commands.test_demand_imports import event, pod
 from tests.wheel.conftest import ASKS_OTHERS, Installed, asking_others, examples_of
 
 # Programs that are not there everywhere, and a key that signs.
@@ -56,6 +58,8 @@ def filled(installed: Installed) -> Installed:
         shutil.copytree(folder / "policies", folder / "rendered" / side, ignore=WITHOUT_TESTS)
     shutil.copy(folder / "examples" / "traces" / "pool-28.csv", folder / "curve.csv")
     (folder / "home" / ".config" / "fish" / "completions").mkdir(parents=True)
+    created = event(0, "create", "web-0", responseObject=pod("web-0", "1", "ReplicaSet", "web"))
+    (folder / "audit.log.gz").write_bytes(gzip.compress(json.dumps(created).encode()))
     (folder / "ca.yaml").write_text("--scale-down-unneeded-time=5m\n--expander=priority\n")
     priorities = {
         "kind": "ConfigMap",

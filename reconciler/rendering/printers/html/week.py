@@ -3,7 +3,7 @@
 from reconciler.plan.timeline import Spans, Timeline, Track
 from reconciler.rendering.documents.preview.week import WEEK, track_words
 from reconciler.rendering.printers.html.element import Html, joined, path, tag
-from reconciler.rendering.printers.html.page import Section, scrolling
+from reconciler.rendering.printers.html.page import Section
 from reconciler.rendering.words.wording import MAIN, THIS_PR
 from reconciler.values.instant import instant_text
 from reconciler.values.plural import count_text
@@ -20,11 +20,11 @@ def week_page(timeline: Timeline) -> Section:
         tag("li", tag("svg", path(kind, "M1 1h14v10H1z"), width=16, height=12, aria_hidden="true"), name) for kind, name in _SIDES
     )  # fmt: skip
     rows = joined(
-        tag("tr", tag("th", track_words(track), scope="row", class_="name"), tag("td", _drawing(timeline, track)))
+        joined((tag("p", track_words(track), class_="name"), tag("div", _drawing(timeline, track), class_="chart")))
         for track in timeline.tracks
     )
     note = f"Seven days from {instant_text(timeline.from_seconds)}, with a line at each midnight."
-    body = (tag("ul", key, class_="key"), scrolling(WEEK, tag("table", tag("tbody", rows))), tag("p", note, class_="soft small"))
+    body = (tag("ul", key, class_="key"), rows, tag("p", note, class_="soft small"))
     return Section("week", WEEK, joined(body), count_text(len(timeline.differing), "difference"))
 
 
