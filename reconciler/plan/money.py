@@ -1,5 +1,6 @@
 """Money as text: a decimal string and a currency code in, what a person reads out."""
 
+from collections.abc import Mapping
 from decimal import ROUND_HALF_EVEN, Decimal
 
 _SYMBOLS = {"USD": "$", "EUR": "€", "GBP": "£"}
@@ -22,6 +23,12 @@ def money_text(amount: Decimal, currency: str, *, signed: bool = False) -> str:
 def difference(before: str | None, after: str | None) -> Decimal | None:
     """How much more `after` is than `before`; None when either is unknown."""
     return None if before is None or after is None else Decimal(after) - Decimal(before)
+
+
+def price_of_nodes(nodes: Mapping[str, int], prices_micros: Mapping[str, int]) -> int:
+    """Nodes of each target (or group) at its hourly price, in millionths. Node seconds come to millionths times seconds. Nodes
+    without a price cost nothing."""
+    return sum(amount * prices_micros.get(name, 0) for name, amount in nodes.items())
 
 
 def money(micro_seconds: int) -> str:

@@ -2,13 +2,14 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from decimal import Decimal
 
 import msgspec
 
+from reconciler.plan.money import price_of_nodes
 from reconciler.plan.plan import NodeState, Plan
 from reconciler.plan.waste import Wastes, wastes
 from reconciler.values.instant import UnixSeconds
+from reconciler.values.money import parse_money
 
 HOUR_SECONDS = 3600
 MOST_HOURS = 15 * 24
@@ -23,13 +24,14 @@ _UNDERUSED = (NodeState.EMPTY, NodeState.UNDERUTILIZED)
 
 class Figures(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """Sums over `decided_seconds`, the time that decisions stand for. Node, pod and group seconds are sums over that time: two
-    nodes for a minute are 120. `cost_micros` are millionths of the currency. `unpriced`: groups without a price are missing."""
+    nodes for a minute are 120. Nodes count from joining until they are gone, as in a replay. `cost_micros` are millionths of the
+    currency. `unpriced`: groups without a price are missing."""
 
     decided_seconds: int = 0
     node_seconds: int = 0
     cost_micros: int = 0
     unpriced: bool = False
-    waiting_pod_seconds: int = 0
+    unplaced_pod_seconds: int = 0
     most_waiting: int = 0
     held_group_seconds: int = 0
     added: int = 0
@@ -67,27 +69,38 @@ class Week(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def with_plan(
-    week: Week, plan: Plan, at_seconds: int, elapsed_seconds: int, *, added: int = 0, removed: int = 0, failed_removals: int = 0
+    week: Week,
+    plan: Plan,
+    at_seconds: int,
+    elapsed_seconds: int,
+    *,
+    before: Plan | None = None,
+    added: int = 0,
+    removed: int = 0,
+    failed_removals: int = 0,
 ) -> Week:
-    """The week with a decision at `at_seconds`, which stands for the `elapsed_seconds` before it."""
+    """The week with a decision at `at_seconds`. What the one `before` saw, `elapsed_seconds` ago, lasted until now. Without it,
+    that counts which `plan` sees."""
+    lasted = before or plan
     hour = at_seconds // HOUR_SECONDS * HOUR_SECONDS
-    *before, last = week.hours or (Hour(at_seconds=hour),)
+    *earlier, last = week.hours or (Hour(at_seconds=hour),)
     if last.at_seconds < hour:
-        before, last = [*before, last], Hour(at_seconds=hour)
+        earlier, last = [*earlier, last], Hour(at_seconds=hour)
     kept = Counter(last.kept)
-    for node in plan.nodes:
+    for node in lasted.nodes:
         if node.state in _UNDERUSED and node.blockers:
             kept[node.blockers[0].code] += elapsed_seconds
-    cost = plan.cost.current_per_hour
+    nodes = Counter(node.group for node in lasted.nodes if node.group is not None)
+    prices = {line.name: parse_money(line.price_per_hour) for line in lasted.groups if line.price_per_hour is not None}
     made = msgspec.structs.replace(
         last,
         decided_seconds=last.decided_seconds + elapsed_seconds,
-        node_seconds=last.node_seconds + elapsed_seconds * sum(group.current for group in plan.groups),
-        cost_micros=last.cost_micros + (0 if cost is None else int(Decimal(cost) * 1_000_000 * elapsed_seconds / HOUR_SECONDS)),
-        unpriced=last.unpriced or bool(plan.cost.unpriced_groups),
-        waiting_pod_seconds=last.waiting_pod_seconds + elapsed_seconds * len(plan.pods),
+        node_seconds=last.node_seconds + elapsed_seconds * nodes.total(),
+        cost_micros=last.cost_micros + elapsed_seconds * price_of_nodes(nodes, prices) // HOUR_SECONDS,
+        unpriced=last.unpriced or any(name not in prices for name in nodes),
+        unplaced_pod_seconds=last.unplaced_pod_seconds + elapsed_seconds * len(lasted.pods),
         most_waiting=max(last.most_waiting, len(plan.pods)),
-        held_group_seconds=last.held_group_seconds + elapsed_seconds * sum(group.held for group in plan.groups),
+        held_group_seconds=last.held_group_seconds + elapsed_seconds * sum(group.held for group in lasted.groups),
         added=last.added + added,
         removed=last.removed + removed,
         failed_removals=last.failed_removals + failed_removals,
@@ -95,7 +108,7 @@ def with_plan(
     )
     table = wastes(plan)
     waste = msgspec.structs.replace(table, rows=table.rows[:MOST_WASTES])
-    return msgspec.structs.replace(week, currency=plan.cost.currency, hours=(*before, made)[-MOST_HOURS:], waste=waste)
+    return msgspec.structs.replace(week, currency=plan.cost.currency, hours=(*earlier, made)[-MOST_HOURS:], waste=waste)
 
 
 def with_news(week: Week, fresh: Iterable[News]) -> Week:

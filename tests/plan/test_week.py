@@ -10,29 +10,34 @@ from reconciler.plan.week import HOUR_SECONDS, MOST_HOURS, MOST_NEWS, Hour, News
 NINE = 9 * HOUR_SECONDS
 
 
-def plan(nodes: int = 2, price: str | None = "1.80", pending: int = 0, *, held: bool = False, idle: int = 0) -> Plan:
+def plan(nodes: int = 2, price: str | None = "0.90", pending: int = 0, *, held: bool = False, idle: int = 0) -> Plan:
+    """`idle` of the nodes are underused; one more has been asked for, and one belongs to no group."""
     line = GroupLine(
-        name="general", target="t", tier="", current=nodes, desired=nodes, min=0, max=9, held=held,
+        name="general", target="t", tier="", current=nodes + 1, desired=nodes + 1, price_per_hour=price, min=0, max=9, held=held,
         owner=Ownership(state=OwnerState.OURS, by="us"),
     )  # fmt: skip
     kept = NodeLine(
         node="n", group="general", state=NodeState.UNDERUTILIZED, utilization_permille=100, removable=False,
         blockers=(Blocker(code="LocalStorage", message="has local storage"),),
     )  # fmt: skip
+    used, alien = (
+        msgspec.structs.replace(kept, node=group or "x", group=group, state=NodeState.IN_USE, blockers=())
+        for group in ("general", None)
+    )
     return Plan(
-        now="", mode="Enforce", summary="", groups=(line,), nodes=(kept,) * idle,
+        now="", mode="Enforce", summary="", groups=(line,), nodes=(*(kept,) * idle, *(used,) * (nodes - idle), alien),
         pods=tuple(PodLine(f"shop/{number}", PodOutcome.UNPLACEABLE) for number in range(pending)),
-        cost=Cost(current_per_hour=price, currency="EUR"),
+        cost=Cost(currency="EUR"),
     )  # fmt: skip
 
 
 def test_sums_of_one_hour() -> None:
     week = with_plan(Week(), plan(nodes=2, pending=3), NINE + 60, 60)
-    week = with_plan(week, plan(nodes=4, price="3.60", pending=1, held=True, idle=2), NINE + 90, 30, added=2, failed_removals=1)
+    week = with_plan(week, plan(nodes=4, pending=1, held=True, idle=2), NINE + 90, 30, added=2, failed_removals=1)
     assert week.currency == "EUR"
     assert week.hours == (
         Hour(
-            at_seconds=NINE, decided_seconds=90, node_seconds=240, cost_micros=60_000, waiting_pod_seconds=210, most_waiting=3,
+            at_seconds=NINE, decided_seconds=90, node_seconds=240, cost_micros=60_000, unplaced_pod_seconds=210, most_waiting=3,
             held_group_seconds=30, added=2, failed_removals=1, kept={"LocalStorage": 60},
         ),
     )  # fmt: skip
@@ -45,14 +50,20 @@ def test_an_hour_follows_the_other_and_the_oldest_go() -> None:
     assert [one.at_seconds for one in week.hours] == [number * HOUR_SECONDS for number in range(5, MOST_HOURS + 5)]
 
 
-@pytest.mark.parametrize(("price", "micros"), [(None, 0), ("0.36", 1_000)])
+@pytest.mark.parametrize(("price", "micros"), [(None, 0), ("0.18", 1_000)])
 def test_without_a_price(price: str | None, micros: int) -> None:
     assert with_plan(Week(), plan(price=price), NINE, 10).hours[0].cost_micros == micros
 
 
 def test_groups_without_a_price_are_marked() -> None:
-    shown = msgspec.structs.replace(plan(), cost=Cost(current_per_hour="1", currency="USD", unpriced_groups=("big",)))
-    assert with_plan(Week(), shown, NINE, 10).hours[0].unpriced
+    assert with_plan(Week(), plan(price=None), NINE, 10).hours[0].unpriced
+    assert not with_plan(Week(), plan(), NINE, 10).hours[0].unpriced
+
+
+def test_what_the_decision_before_saw_lasted_until_this_one() -> None:
+    """Three pods that come now have not waited yet, and two nodes that join now cost nothing yet."""
+    hour = with_plan(Week(), plan(nodes=4, pending=3), NINE, 10, before=plan(nodes=2)).hours[0]
+    assert (hour.node_seconds, hour.unplaced_pod_seconds, hour.most_waiting) == (20, 0, 3)
 
 
 def news(at: int, words: str = "kubectl owns spec.replicas", **changed: object) -> News:
@@ -91,8 +102,6 @@ def test_fifteen_days_are_small() -> None:
 
 def test_the_waste_is_that_of_the_last_plan() -> None:
     """An idle node of 0.36 an hour is used by a tenth: 236.52 a month."""
-    group = msgspec.structs.replace(plan().groups[0], price_per_hour="0.36")
-    with_idle = msgspec.structs.replace(plan(idle=1), groups=(group,))
-    week = with_plan(Week(), with_idle, NINE, 10)
+    week = with_plan(Week(), plan(nodes=1, price="0.36", idle=1), NINE, 10)
     assert [(row.code, row.per_month) for row in week.waste.rows] == [("LocalStorage", "236.52")]
-    assert with_plan(week, plan(), NINE, 10).waste.rows == ()
+    assert with_plan(week, plan(nodes=0), NINE, 10).waste.rows == ()

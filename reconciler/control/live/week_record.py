@@ -10,7 +10,7 @@ from reconciler.control.turn.turn_report import LoopReport, ResultState
 from reconciler.kube.leading.events import Happening, Severity
 from reconciler.kube.leading.lease import NotLeaderError
 from reconciler.kube.leading.state import StateUnavailableError
-from reconciler.plan.plan import ActionKind
+from reconciler.plan.plan import ActionKind, Plan
 from reconciler.plan.week import News, Week, with_news, with_plan
 from reconciler.providers.contract import RemovalState
 from reconciler.values.decoding import decode
@@ -28,6 +28,7 @@ class WeekRecorder:
     def __init__(self, state: State) -> None:
         self._state = state
         self._week: Week | None = None
+        self._before: Plan | None = None
         self._decided_seconds = 0
         self._saved_seconds = 0
 
@@ -50,6 +51,7 @@ class WeekRecorder:
             plan,
             report.at_seconds,
             elapsed if 0 <= elapsed <= LONGEST_GAP_SECONDS else 0,
+            before=self._before,
             added=sum(
                 max(0, result.action.to - result.action.from_)
                 for result in report.results
@@ -58,7 +60,7 @@ class WeekRecorder:
             removed=ended[RemovalState.FINISHED],
             failed_removals=ended[RemovalState.FAILED],
         )
-        self._decided_seconds = report.at_seconds
+        self._decided_seconds, self._before = report.at_seconds, plan
         self._week = with_news(week, [_news(one, report.at_seconds) for one in happenings if one.subject.kind != "Pod"])
         if report.at_seconds - self._saved_seconds >= SAVE_SECONDS:
             self.flush()

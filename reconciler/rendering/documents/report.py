@@ -110,7 +110,7 @@ def _summary(now: Span, before: Span, currency: str, seconds: int) -> str:
     if now.cost_micros:
         change = _percent(now.cost_micros, before.cost_micros) if before.hours else ""
         parts.append(f"cost {_money(now.cost_micros, currency)}{f', {change} against the time before' if change else ''}")
-    parts.append(f"pods waited {_hours(now.waiting_pod_seconds)} pod hours in all")
+    parts.append(f"{_hours(now.unplaced_pod_seconds)} pod hours without a node")
     return "; ".join(parts) + "."
 
 
@@ -119,7 +119,7 @@ def _figure_table(document: ReportDocument) -> tree.Table:
     rows = [
         ("Cost" + (" (groups without a price are missing)" if now.unpriced else ""), *_moneys(now, before, document.currency)),
         ("Nodes on average", *(_mean(one.node_seconds, one) for one in (now, before) if one is not None)),
-        ("Pod hours of waiting", *(_hours(one.waiting_pod_seconds) for one in (now, before) if one is not None)),
+        ("Pod hours without a node", *(_hours(one.unplaced_pod_seconds) for one in (now, before) if one is not None)),
         ("Most pods that waited", *(str(one.most_waiting) for one in (now, before) if one is not None)),
         ("Group hours held", *(_hours(one.held_group_seconds) for one in (now, before) if one is not None)),
         ("Nodes added", *(str(one.added) for one in (now, before) if one is not None)),

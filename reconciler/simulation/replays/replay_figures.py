@@ -7,7 +7,7 @@ import msgspec
 from reconciler.cluster.nodes.node import NodeShape
 from reconciler.cluster.pods.pod import PodShape
 from reconciler.cluster.values.resources import Resources
-from reconciler.plan.money import money
+from reconciler.plan.money import money, price_of_nodes
 from reconciler.plan.replay import GroupFigures, ReplaySeries
 from reconciler.simulation.embedded.journal import Event, Happened
 from reconciler.simulation.replays.sampled_series import SeriesSampler
@@ -163,7 +163,7 @@ class Ledger:
                 )
                 for target, numbers in sorted(self._per_target.items())
             ),
-            cost_micros=sum(amount * self._prices.get(target, 0) for target, amount in seconds.items()),
+            cost_micros=price_of_nodes(seconds, self._prices),
             series=self._series.close(end_seconds, seconds),
         )
 

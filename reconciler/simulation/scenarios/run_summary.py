@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from reconciler.plan.money import money, price_of_nodes
 from reconciler.plan.replay import RunTotals
 from reconciler.plan.waiting_times import waited_seconds
 from reconciler.simulation.embedded.journal import Event, Happened
@@ -46,7 +47,6 @@ def summarize(
                 pass
     for node, since in alive.items():
         seconds[target_of[node]] = seconds.get(target_of[node], 0) + end_seconds - since
-    micros = sum(amount * price_micros[target] for target, amount in seconds.items() if target in price_micros)
     waits.sort()
     never += len(waiting_since)
     whole = end_seconds - start_seconds
@@ -59,7 +59,7 @@ def summarize(
         wait_max_seconds=waited_seconds(waits, never, 100, whole),
         pods_pending=pending,
         node_seconds=sum(seconds.values()),
-        cost=f"{micros / 3_600_000_000:.2f}" if price_micros else None,
+        cost=money(price_of_nodes(seconds, price_micros)) if price_micros else None,
         currency=currency,
         unpriced=tuple(sorted(target for target in seconds if target and target not in price_micros)),
         evictions=counts.get(Happened.POD_EVICTED, 0),

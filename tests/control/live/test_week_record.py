@@ -39,7 +39,7 @@ def test_it_is_saved_every_ten_minutes_and_at_the_end() -> None:
     week = week_in(parts)
     assert week is not None
     assert [(one.decided_seconds, one.node_seconds, one.held_group_seconds, one.removed) for one in week.hours] == [
-        (600, 600, 600, 1)
+        (600, 0, 600, 1)
     ]
     assert [(one.code, one.words, one.warning) for one in week.news] == [("Held", "kubectl owns spec.replicas", True)]
     recorder.turned(turn(NOW + 610), [])
@@ -117,7 +117,7 @@ def test_the_report_of_a_loop() -> None:
     assert document.before is None
     assert (document.figures.hours, document.figures.held_group_seconds, document.figures.most_waiting) == (1, 3540, 1)
     text = document_text(report_tree(document), width=100)
-    assert "0 nodes added and 0 removed in the last 24h; pods waited 1.0 pod hours in all." in text
+    assert "0 nodes added and 0 removed in the last 24h; 1.0 pod hours without a node." in text
     assert "2027-01-15T08:00:00Z general: Held: kubectl owns spec.replicas" in text
 
 

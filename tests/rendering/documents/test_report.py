@@ -15,7 +15,7 @@ NOW = 1_800_000_000  # 2027-01-15T08:00:00Z
 DAY = 24 * 3600
 BEFORE = Hour(at_seconds=NOW - DAY - 3600, decided_seconds=3600, node_seconds=7200, cost_micros=2_000_000, added=1)
 LAST = Hour(
-    at_seconds=NOW - 3600, decided_seconds=1800, node_seconds=7200, cost_micros=2_500_000, waiting_pod_seconds=5400,
+    at_seconds=NOW - 3600, decided_seconds=1800, node_seconds=7200, cost_micros=2_500_000, unplaced_pod_seconds=5400,
     most_waiting=4, added=3, removed=1, kept={"LocalStorage": 7200, "TooYoung": 360},
 )  # fmt: skip
 NEWS = (
@@ -29,8 +29,7 @@ WEEK = Week(currency="USD", hours=(BEFORE, LAST), news=NEWS)
 def test_figures_beside_those_before() -> None:
     document = report_document(WEEK, "prod", NOW, DAY, [HeldGroup(group="big", since="yesterday", why="a person")], "broken")
     assert document.summary == (
-        "3 nodes added and 1 removed in the last 24h; cost $2.50, +25 % against the time before; "
-        "pods waited 1.5 pod hours in all."
+        "3 nodes added and 1 removed in the last 24h; cost $2.50, +25 % against the time before; 1.5 pod hours without a node."
     )
     text = document_text(report_tree(document), width=0)
     for line in (
