@@ -25,6 +25,7 @@ _NAMES = (
     ("--until 24h", "--until 1h"), ("examples/traces/packed", "examples/traces/packed --until 2h"),
     ("~/", "home/"), ("${fpath[1]}", "home"), ("snapshot --comment", "snapshot"),
     ("eksctl.yaml --out policies/", "eksctl.yaml --out from-eksctl/"), ("--out policies/", "--out imported/"),
+    ("audit.log.gz --out demand/", "audit.log.gz --out audited/"),
     ("reconciler example &&", "mkdir fresh && cd fresh && reconciler example &&"),
 )  # fmt: skip
 
