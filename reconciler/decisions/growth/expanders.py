@@ -169,7 +169,7 @@ def _cost_text(option: Option, _: Fraction) -> str:
 
 
 class _Rule(msgspec.Struct, frozen=True):
-    """One expander: what it compares (the smallest is best), and how an option with such a score is told."""
+    """One expander. The option with the smallest `score` wins. `score_text` describes an option and its score."""
 
     score: Callable[[Option], Fraction]
     score_text: Callable[[Option, Fraction], str]

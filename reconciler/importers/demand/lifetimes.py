@@ -1,4 +1,4 @@
-"""Demand from lists of what came and went: each entry is pods that are alike, with a beginning and perhaps an end."""
+"""Demand from lists of lifetimes. Each entry is a number of equal pods with a start and perhaps an end."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator

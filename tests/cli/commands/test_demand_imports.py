@@ -6,34 +6,18 @@ import os
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
 import pytest
 
-from reconciler.cli.main import cli
-from reconciler.cli.outputs.failure import guarded
 from reconciler.simulation.replays.recording import read_recording
 from reconciler.simulation.replays.trace import Trace
+from tests.cli.commands.conftest import Run
 
 ROOT = Path(__file__).resolve().parents[3]
 BEGIN = 1_483_315_200  # 2017-01-02T00:00:00Z
 NOON = 1_796_126_400  # 2026-12-01T12:00:00Z
-
-Run = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Run:
-    """Run `reconciler …`; exit code, stdout and stderr."""
-
-    def call(*argv: object) -> tuple[int, str, str]:
-        code = guarded(cli, [str(word) for word in argv])
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return call
 
 
 def imported(run: Run, folder: Path, *files: Path, told: str = "") -> Trace:

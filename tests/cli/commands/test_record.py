@@ -2,14 +2,11 @@
 
 import json
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
 import pytest
 
-from reconciler.cli.main import cli
-from reconciler.cli.outputs.failure import guarded
 from reconciler.cli.outputs.recorded_days import MOST_DAYS, RecordedDays
 from reconciler.cli.processes.live_loop import recording
 from reconciler.control.turn.turn_report import Decided, LoopReport
@@ -17,26 +14,13 @@ from reconciler.decisions.memory import LeadTime, LeadTimes, Memory
 from reconciler.simulation.embedded.durations import Shortage
 from reconciler.simulation.replays.recording import read_recording
 from tests.builders import ClusterBuilder
+from tests.cli.commands.conftest import Run
 from tests.policies import policy
 
 ROOT = Path(__file__).resolve().parents[3]
 QUICKSTART = ROOT / "examples" / "quickstart"
 SCENARIO = ROOT / "examples" / "scenarios" / "burst-and-fall.yaml"
 DAY = 86_400
-
-Run = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Run:
-    """Run `reconciler …`; exit code, stdout and stderr."""
-
-    def call(*argv: object) -> tuple[int, str, str]:
-        code = guarded(cli, [str(word) for word in argv])
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return call
 
 
 def lines(folder: Path) -> list[dict[str, object]]:

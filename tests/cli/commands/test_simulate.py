@@ -6,7 +6,6 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,25 +13,12 @@ from jsonschema import Draft202012Validator
 
 from reconciler.cli.main import cli
 from reconciler.cli.outputs.failure import guarded
+from tests.cli.commands.conftest import Run
 
 ROOT = Path(__file__).resolve().parents[3]
 TRACES = ROOT / "examples" / "traces"
 QUICKSTART = ROOT / "examples" / "quickstart"
 PACKED, SPARE, POOL = TRACES / "packed", TRACES / "spare", TRACES / "pool-28.csv"
-
-Run = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Run:
-    """Run `reconciler …`; exit code, stdout and stderr."""
-
-    def call(*argv: object) -> tuple[int, str, str]:
-        code = guarded(cli, [str(word) for word in argv])
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return call
 
 
 def judge(name: str) -> Draft202012Validator:

@@ -11,13 +11,11 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator
 
-from reconciler.cli.main import cli
-from reconciler.cli.outputs.failure import guarded
+from tests.cli.commands.conftest import Run
 
 ROOT = Path(__file__).resolve().parents[3]
 QUARTER = 900
 
-Run = Callable[..., tuple[int, str, str]]
 
 POLICY = """\
 # Two kinds of nodes with four cores each.
@@ -52,18 +50,6 @@ spec:
   tier: cheap
   target: {clusterAPI: {kind: MachineDeployment, namespace: prod, name: cheap}}
 """
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Run:
-    """Run `reconciler …`; exit code, stdout and stderr."""
-
-    def call(*argv: object) -> tuple[int, str, str]:
-        code = guarded(cli, [str(word) for word in argv])
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return call
 
 
 def environment(hash_seed: str) -> dict[str, str]:

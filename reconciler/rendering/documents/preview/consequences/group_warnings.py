@@ -42,7 +42,7 @@ def new_reasons(pair: Pair[GroupLine], comparison: PlanComparison) -> tuple[Reas
 
 
 def warned_of(pair: Pair[GroupLine], comparison: PlanComparison) -> tuple[Reason, ...]:
-    """The new ones that are told as warnings. That a group still cannot do something, only to another extent, is none."""
+    """The new reasons that are warnings. A group that already could not do something gives no new one."""
     if pair.after is None:
         return ()
     codes = {reason.code for line in _earlier(pair.after, pair, comparison) for reason in line.reasons}
