@@ -11,6 +11,7 @@ import yaml
 from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.samples import Sample
 
+from docs.prose import faults, message_faults
 from reconciler.control.pages.fleet_metrics import fleet_exposition
 from reconciler.control.pages.fleet_pages import ShownLoop, fleet_routes
 from reconciler.control.pages.metrics import exposition
@@ -190,6 +191,8 @@ def test_every_alert_says_what_and_what_now(rule: dict[str, Any]) -> None:
     text = rule["annotations"]["description"]
     labels = {label for name, _ in _SELECTOR.findall(rule["expr"]) for label in EXPORTED[name]} | SCRAPED
     assert set(re.findall(r"\$labels\.(\w+)", text)) <= labels
+    words = re.sub(r"\{\{.*?\}\}", "X", text)
+    assert [fault for part in (rule["annotations"]["summary"], words) for fault in (*message_faults(part), *faults(part))] == []
 
 
 def test_every_metric_of_groups_and_demand_is_on_the_dashboard() -> None:

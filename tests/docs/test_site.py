@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from docs.site import SOURCE
-
-TOP = SOURCE.parent
+from tests.docs.built_site import built
 
 _FETCHED = {"script": "src", "img": "src", "iframe": "src", "link": "href", "source": "src", "video": "src"}
 
@@ -18,12 +17,7 @@ _FETCHED = {"script": "src", "img": "src", "iframe": "src", "link": "href", "sou
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The site of this checkout."""
-    directory = tmp_path_factory.mktemp("docs") / "site"
-    done = subprocess.run(
-        [sys.executable, "-m", "docs.site", str(directory)], cwd=TOP, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    return directory
+    return built(tmp_path_factory.mktemp("docs") / "site")
 
 
 class _Page(HTMLParser):
