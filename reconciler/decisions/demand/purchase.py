@@ -33,6 +33,9 @@ class Bought(msgspec.Struct, frozen=True):
 NOTHING = Bought()
 
 
+GIVEN_UP_SECONDS = 86_400
+"""So that the same demand does not pay twice: for so long, nodes whose replacement was given up are not replaced again. New nodes
+of a repack are in no other one. A `Replace` that has not paid keeps others for the same demand from beginning."""
 _MOST_CLOSED = 1_000
 """Nodes that take no pods of which it is remembered: when thousands fail at once and come back, these tell it too."""
 
@@ -60,7 +63,8 @@ class Demand:
 
     @cached_property
     def _before(self) -> Purchase | None:
-        """The purchase of the memory, unless its demand is over."""
+        """The purchase of the memory, unless its demand is over. More pods are another demand for a `Replace`: what was replaced
+        for fewer has nothing to pay for them."""
         purchase, conflicts = self._draft.memory.purchase, self._draft.memory.conflicts
         if purchase is not None:
             # Of a group that somebody else has sized since, nobody can tell which nodes were added for the demand.
@@ -70,6 +74,8 @@ class Demand:
                 if target not in conflicts or conflicts[target].last_seconds < instant
             }
             purchase = msgspec.structs.replace(purchase, since=since) if len(since) < len(purchase.since) else purchase
+        if purchase is not None and purchase.replaced_seconds and self._pods.raised(purchase.pods) is not purchase.pods:
+            purchase = msgspec.structs.replace(purchase, replaced_seconds=0)
         over = purchase is None or purchase.policy != self._policy_digest or self._room_came(purchase)
         return None if over else purchase
 
@@ -140,9 +146,18 @@ class Demand:
         since = self._vain_since.get(self._draft.members.group_of[index])
         return since is not None and self._draft.world.nodes[index].created_seconds >= since
 
-    def purchase(self, grown: Collection[str], adopted: Collection[str]) -> Purchase | None:
+    def unpaid_since(self, cost_micros: int) -> int | None:
+        """When the last `Replace` for this demand began, if it has not saved what it must. `cost_micros` is what all nodes cost
+        an hour now. After a day nobody waits for it any more. None: another one may begin."""
+        purchase = self._before
+        if purchase is None or cost_micros <= purchase.paid_at_micros or not self._lasts:
+            return None
+        lately = self._draft.now_seconds - purchase.replaced_seconds < GIVEN_UP_SECONDS
+        return purchase.replaced_seconds if lately else None
+
+    def purchase(self, grown: Collection[str], adopted: Collection[str], paid_at_micros: int | None = None) -> Purchase | None:
         """What to remember when the groups of these names grow for pods or headroom now, and others are adopted. What somebody
-        else did to a group was not added for this demand."""
+        else did to a group was not added for this demand. With `paid_at_micros`, they grow for a `Replace`."""
         draft, purchase = self._draft, self._before
         if purchase is not None and self._lasts:
             pods = self._pods.raised(purchase.pods)
@@ -158,7 +173,10 @@ class Demand:
         closed = self._closed()[:_MOST_CLOSED]
         # Not what was counted before: a fall of then may have been hidden by pods between two lives, and is no fall from now on.
         pods = self._pods.least
-        return msgspec.structs.replace(purchase, since=since, pods=pods, closed=closed, last_seconds=draft.now_seconds)
+        purchase = msgspec.structs.replace(purchase, since=since, pods=pods, closed=closed, last_seconds=draft.now_seconds)
+        if paid_at_micros is None:
+            return purchase
+        return msgspec.structs.replace(purchase, replaced_seconds=draft.now_seconds, paid_at_micros=paid_at_micros)
 
 
 def _takes_none(node: Node, state: NodeState, shape: NodeShape) -> bool:

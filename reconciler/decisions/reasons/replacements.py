@@ -51,6 +51,20 @@ class RepackedBefore(Because, frozen=True, kw_only=True):
     template = "it took pods of a replacement at {since}. Several new nodes do not replace it before {until}"
 
 
+class ReplacementUnpaid(Because, frozen=True, kw_only=True):
+    """The last replacement for the same pods has not saved yet what it was begun for, so no other one begins."""
+
+    code = "ReplacementUnpaid"
+    nodes: tuple[str, ...]
+    since: str
+    until: str
+
+    template = (
+        "the replacement of {nodes} waits: the last one for the same pods began at {since} and has not saved enough yet. "
+        "It begins when that has, when pods change, or at {until}"
+    )
+
+
 class ReplacementSavesTooLittle(Because, frozen=True, kw_only=True):
     """No set with the node was found whose replacement saves enough."""
 

@@ -4,10 +4,11 @@ import msgspec
 import pytest
 
 from reconciler.decisions.decide import decide
+from reconciler.decisions.demand.purchase import GIVEN_UP_SECONDS
 from reconciler.decisions.memory import Memory, Outcome, Replacement
 from reconciler.decisions.remember import settle
 from reconciler.decisions.removal.replacements import repack
-from reconciler.decisions.removal.replacements.replacing import GIVEN_UP_SECONDS, PATIENCE_SECONDS
+from reconciler.decisions.removal.replacements.replacing import PATIENCE_SECONDS
 from reconciler.plan.plan import ActionKind, Plan
 from reconciler.policy.documents import Budget, Consolidation, Disruption, NodeGroup, PolicySet, ScaleDown, Tier, Toggle
 from tests.builders import NOW, ClusterBuilder, machine_deployment, node_group, policy
@@ -251,6 +252,43 @@ def test_what_was_given_up_is_not_paid_for_again_within_a_day() -> None:
     assert (_named(again), after.given_up) == ({"big-2"}, {"big-1": NOW})
     later, after = decide(_uneven().world(), _rules(), memory, NOW + GIVEN_UP_SECONDS)
     assert (_named(later), after.given_up) == ({"big-1"}, {})
+
+
+def _lost() -> Memory:
+    """A replacement has begun for 1.60 an hour, and its new nodes are gone."""
+    _, memory = decide(_uneven().world(), _rules(), Memory(), NOW)
+    assert memory.purchase is not None
+    assert memory.purchase.paid_at_micros == 1_599_999
+    return msgspec.structs.replace(memory, replacements=())
+
+
+@pytest.mark.parametrize(("pods", "seconds", "begins"), [(8, 60, False), (7, 60, True), (8, 86_400, True)])
+def test_the_same_demand_does_not_pay_before_the_last_replacement_has(pods: int, seconds: int, begins: bool) -> None:
+    """Nothing has become cheaper: the same pods wait a day, fewer do not."""
+    cluster = _cluster(big=2)
+    cluster.pods("web", pods, cpu="3", on=["big-1"] * 4 + ["big-2"] * (pods - 4))
+    plan, _ = decide(cluster.world(), _rules(), _lost(), NOW + seconds)
+    assert bool(_replaces(plan)) is begins
+    assert ("ReplacementUnpaid" in codes(group(plan, "big"))) is not begins
+
+
+def test_more_pods_are_another_demand() -> None:
+    """One pod more, and the next replacement begins, although it has room."""
+    cluster = _uneven()
+    cluster.pods("more", 1, cpu="500m", on="big-2")
+    assert _replaces(decide(cluster.world(), _rules(), _lost(), NOW + 60)[0])
+
+
+def test_what_was_saved_lets_the_next_replacement_begin() -> None:
+    """It was to save 0.25 for its four pods, and did: 1.35 an hour from 1.60 before."""
+    asks = ScaleDown(unneeded_time_seconds=0, consolidation=Consolidation(mode=Toggle.ENABLED, min_saving_per_moved_pod="0.0625"))
+    _, memory = decide(_uneven().world(), _rules(asks), Memory(), NOW)
+    assert memory.purchase is not None
+    assert (memory.purchase.replaced_seconds, memory.purchase.paid_at_micros) == (NOW, 1_350_000)
+    for paid_at, begins in ((1_599_999, False), (1_600_000, True)):
+        purchase = msgspec.structs.replace(memory.purchase, paid_at_micros=paid_at)
+        lost = msgspec.structs.replace(memory, replacements=(), purchase=purchase)
+        assert bool(_replaces(decide(_uneven().world(), _rules(asks), lost, NOW + 60)[0])) is begins
 
 
 def test_pods_of_several_nodes_do_not_take_each_others_places() -> None:

@@ -8,15 +8,15 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
+from reconciler.decisions.demand.purchase import GIVEN_UP_SECONDS, Demand
 from reconciler.decisions.draft import Draft, GroupDraft
 from reconciler.decisions.memory import Memory, Replacement, TierState
 from reconciler.decisions.reasons.groups import CouldBeRepacked, CouldBeReplaced, CouldReturn
 from reconciler.decisions.reasons.nodes import ReplacementsNotExamined
+from reconciler.decisions.reasons.replacements import ReplacementUnpaid
 from reconciler.decisions.removal.last_timer import Timer
 from reconciler.decisions.removal.replacements.consolidation import Search, stays_for_lack_of_room
-from reconciler.decisions.removal.replacements.opportunity import (
-    Opportunity,
-)
+from reconciler.decisions.removal.replacements.opportunity import Opportunity, price_of
 from reconciler.decisions.removal.replacements.repack import Buy
 from reconciler.decisions.removal.scale_down import Judged, Removals
 from reconciler.decisions.situation.takeovers import Takeover
@@ -29,9 +29,6 @@ from reconciler.values.money import price_text
 
 PATIENCE_SECONDS = 3600
 """So long after the new node should have been there, nodes that cannot be drained are no longer waited for."""
-GIVEN_UP_SECONDS = 86_400
-"""So long nodes whose replacement was given up are not replaced again, and new nodes of a repack are in no other one. So the same
-demand does not pay twice."""
 
 
 class Replaced(msgspec.Struct, frozen=True):
@@ -43,6 +40,8 @@ class Replaced(msgspec.Struct, frozen=True):
     tiers: Mapping[str, TierState]
     given_up: Mapping[str, int]
     repacked: Mapping[str, int]
+    paid_at_micros: int | None = None
+    """All nodes must cost so little an hour for what begins now to have paid."""
 
     def noted_in(self, memory: Memory) -> Memory:
         """The memory with it."""
@@ -57,10 +56,11 @@ class Replaced(msgspec.Struct, frozen=True):
 
 
 def consolidate(
-    draft: Draft, judged: dict[int, Judged], removals: Removals, under_way: tuple[Takeover, ...], buy: Buy
+    draft: Draft, judged: dict[int, Judged], removals: Removals, under_way: tuple[Takeover, ...], buy: Buy, demand: Demand
 ) -> Replaced:
     """Look for replacements, tell of them, and begin the first that is due. One at a time: only a plan that neither grows nor
-    removes begins one, and none begins while another is under way."""
+    removes begins one, and none begins while another is under way. None adds nodes before the last one for the same demand has
+    saved what its pods weigh."""
     wanted = {part: _still_wanted(draft, one, judged) for one in under_way for part in one.parts}
     going_on = tuple(one for one, goes_on in wanted.items() if goes_on)
     over = [one for one, goes_on in wanted.items() if not goes_on]
@@ -83,9 +83,14 @@ def consolidate(
     for position, (nodes, bound) in search.left_out().items():
         group = draft.groups[position]
         group.reasons.append(ReplacementsNotExamined(group=group.group.name, nodes=nodes, bound=bound).reason())
+    cost = _cost_micros(draft)
+    unpaid = demand.unpaid_since(cost)
     for opportunity in opportunities:
         _tell(draft, opportunity)
         if not opportunity.enabled:
+            continue
+        if unpaid is not None and opportunity.returns is None and opportunity.adds:
+            _tell_unpaid(draft, opportunity, unpaid)
             continue
         dues = opportunity.dues
         if opportunity.returns is None:
@@ -107,7 +112,12 @@ def consolidate(
         return Replaced(None, since, going_on, *kept)
     for name in starts.names(draft):
         since.pop(name, None)
-    return Replaced(starts, since, _begin(draft, starts), *kept)
+    return Replaced(starts, since, _begin(draft, starts), *kept, cost - max(1, starts.weight_micros))
+
+
+def _cost_micros(draft: Draft) -> int:
+    """What all nodes that stay cost an hour."""
+    return sum(price_of(group) * group.situation.without_leaving for group in draft.groups)
 
 
 def _still_staying(draft: Draft, judged: Mapping[int, Judged]) -> dict[str, int]:
@@ -190,14 +200,21 @@ def _still_wanted(draft: Draft, one: Takeover, judged: dict[int, Judged]) -> boo
 
 
 def _tell(draft: Draft, opportunity: Opportunity) -> None:
-    groups: list[GroupDraft] = []
-    for index in opportunity.nodes:
-        group = draft.groups[draft.members.group_of[index]]
-        if group not in groups:
-            groups.append(group)
     reason = _reason(draft, opportunity).reason()
-    for group in groups:
+    for group in _groups(draft, opportunity):
         group.reasons.append(reason)
+
+
+def _tell_unpaid(draft: Draft, opportunity: Opportunity, since: int) -> None:
+    until = instant_text(since + GIVEN_UP_SECONDS)
+    reason = ReplacementUnpaid(nodes=opportunity.names(draft), since=instant_text(since), until=until).reason()
+    for group in _groups(draft, opportunity):
+        group.reasons.append(reason)
+
+
+def _groups(draft: Draft, opportunity: Opportunity) -> Iterable[GroupDraft]:
+    """Those that lose nodes by it."""
+    return [draft.groups[position] for position in dict.fromkeys(draft.members.group_of[index] for index in opportunity.nodes)]
 
 
 def _reason(draft: Draft, opportunity: Opportunity) -> Because:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from reconciler.decisions.demand.purchase import GIVEN_UP_SECONDS
 from reconciler.decisions.groups.group import EffectiveGroup
 from reconciler.decisions.memory import Memory
 from reconciler.decisions.reasons.groups import CouldBeRepacked, CouldBeReplaced, CouldReturn
@@ -12,16 +13,16 @@ from reconciler.decisions.reasons.replacements import (
     ReplacementBlocked,
     ReplacementDisabled,
     ReplacementSavesTooLittle,
+    ReplacementUnpaid,
     ReplacementWithoutPrice,
 )
 from reconciler.decisions.removal.keeps import SEARCH, codes_asked_by
-from reconciler.decisions.removal.replacements.replacing import GIVEN_UP_SECONDS
 from reconciler.plan.plan import ActionKind, NodeLine, NodeState, Plan
 from reconciler.plan.reason import Because, Reason
 from reconciler.policy.documents import Toggle
 from reconciler.values.instant import instant_text
 
-REPLACEMENT_FOUND = (CouldBeRepacked.code, CouldBeReplaced.code, CouldReturn.code)
+REPLACEMENT_FOUND = (CouldBeRepacked.code, CouldBeReplaced.code, CouldReturn.code, ReplacementUnpaid.code)
 """The codes of reasons of a group that name nodes which new ones could replace."""
 _SEARCHED = (NodeState.IN_USE, NodeState.UNDERUTILIZED)
 
