@@ -28,6 +28,7 @@ _END = (date.max.toordinal() + 1 - _EPOCH_DAY) * 86_400
 UnixSeconds = Annotated[int, Meta(ge=0, le=1 << 36)]
 """An instant or a span in a text that somebody else may have written. It ends in the year 4147: the sum of two is an instant."""
 _SECOND_UTC = {f"{second:02}Z": second for second in range(60)}
+_MINUTES_A_DAY = 24 * 60
 
 
 class InstantFault(Enum):
@@ -52,12 +53,12 @@ class InstantError(ValueError):
 
 def parse_instant(text: str) -> int:
     """`text` as whole Unix seconds; a fraction of a second is dropped. Raises `InstantError`."""
-    # As the API server writes it: of hundreds of thousands of instants most share their minute with others.
+    # As the API server writes it: of hundreds of thousands of instants most share their day with others.
     second = _SECOND_UTC.get(text[17:])
     if second is not None:
-        minute = _minute(text[:17])
-        if minute is not None:
-            return minute + second
+        day, minute = _day_start(text[:11]), _minute_of_day(text[11:17])
+        if day is not None and minute is not None:
+            return day + minute + second
     return _instant(text)
 
 
@@ -74,10 +75,20 @@ def micro_instant_text(seconds: float) -> str:
 
 
 @lru_cache(maxsize=1 << 12)
-def _minute(text: str) -> int | None:
-    """Unix seconds of the start of a minute in UTC (`2026-11-21T18:00:`); None if it is invalid."""
+def _day_start(text: str) -> int | None:
+    """Unix seconds of the start of a day in UTC (`2026-11-21T`); None if it is invalid."""
+    return _seconds_or_none(f"{text}00:00:00Z")
+
+
+@lru_cache(maxsize=_MINUTES_A_DAY)
+def _minute_of_day(text: str) -> int | None:
+    """Seconds of a day before a minute (`18:00:`); None if it is invalid."""
+    return _seconds_or_none(f"1970-01-01T{text}00Z")
+
+
+def _seconds_or_none(text: str) -> int | None:
     try:
-        return _instant(f"{text}00Z")
+        return _instant(text)
     except InstantError:
         return None
 

@@ -63,6 +63,14 @@ class _Envelope(msgspec.Struct, rename="camel"):
     items: list[Raw] | msgspec.UnsetType | None = msgspec.UNSET
 
 
+class Part(msgspec.Struct, frozen=True):
+    """One JSON text of a file, with its name where there are several, and its envelope where that is known already."""
+
+    body: bytes
+    name: str = ""
+    envelope: _Envelope | None = None
+
+
 class _Type(msgspec.Struct, rename="camel"):
     api_version: str = ""
     kind: str = ""
@@ -108,12 +116,12 @@ def object_name(body: bytes) -> str:
 
 def documents(file: str, body: bytes) -> Iterator[Document]:
     """The documents of one file (JSON or YAML, with any number of parts). Raises `SnapshotError` for the first that is wrong."""
-    for name, part in parts(file, body):
-        yield from split(file, name, part)
+    for part in parts(file, body):
+        yield from split(file, part)
 
 
-def parts(file: str, body: bytes) -> Iterator[tuple[str, bytes]]:
-    """The JSON texts of one file, each with its name where there are several. Raises `SnapshotError`."""
+def parts(file: str, body: bytes) -> Iterator[Part]:
+    """The JSON texts of one file. Raises `SnapshotError`."""
     text = _utf8(file, body)
     if not text.strip():
         raise SnapshotError(file, "", "the file is empty: the capture failed")
@@ -123,18 +131,27 @@ def parts(file: str, body: bytes) -> Iterator[tuple[str, bytes]]:
             raise SnapshotError(file, "", "only messages of kubectl and no objects: the capture failed")
         if _is_yaml(file, text, start):
             parts_of_text = yaml_texts.json_parts(text[start:] if text[:1] not in _SPACE else text)
-            yield from (
-                (f"document {number}" if len(parts_of_text) > 1 else "", part) for number, part in enumerate(parts_of_text, 1)
-            )
+            for number, part in enumerate(parts_of_text, 1):
+                yield Part(part, f"document {number}" if len(parts_of_text) > 1 else "")
+        elif envelope := None if start else _only_envelope(text):
+            yield Part(text, envelope=envelope)
         elif text[start : start + 1] in _JSON and (start or _holds_several(text)):
             for number, (_, part) in enumerate(texts.json_values(text), 1):
-                yield f"document {number}", part
+                yield Part(part, f"document {number}")
         else:
-            yield "", text
+            yield Part(text)
     except yaml_texts.YamlError as error:
         raise SnapshotError(file, error.item, error.message) from None
     except UnreadableError as error:
         raise SnapshotError(file, "", str(error)) from None
+
+
+def _only_envelope(text: bytes) -> _Envelope | None:
+    """Of a text that is one object, of which nothing is decoded twice. None: who reads the text tells what it is."""
+    try:
+        return _envelope.decode(text)
+    except DECODING_ERRORS:
+        return None
 
 
 def _holds_several(text: bytes) -> bool:
@@ -146,13 +163,14 @@ def _holds_several(text: bytes) -> bool:
     return False
 
 
-def split(file: str, part: str, body: bytes) -> Iterator[Document]:
+def split(file: str, whole: Part) -> Iterator[Document]:
     """The documents of one JSON text. Raises `SnapshotError`, `ForeignError` where it holds no object."""
-    if body.lstrip()[:1] == b"[":
+    part, body = whole.name, whole.body
+    if whole.envelope is None and body.lstrip()[:1] == b"[":
         yield from _array(file, part, body)
         return
     try:
-        envelope = _envelope.decode(body)
+        envelope = whole.envelope or _envelope.decode(body)
     except msgspec.ValidationError as error:
         # An object whose own fields are called `items` or `metadata.continue`, and whose kind is none of ours.
         envelope = _object_envelope(file, part, body, error)

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Generic, TypeVar
 
 import msgspec
+from msgspec.structs import astuple
 
 from reconciler.cluster.pods.pod import PodPhase, PodShape, PodTraits
 from reconciler.cluster.pods.pod_shaping import ShapeDraft, draft_shape
@@ -23,6 +24,8 @@ from reconciler.cluster.world import WorldProblem
 _T = TypeVar("_T")
 
 _encode = msgspec.json.Encoder().encode
+_NO_SOURCE = astuple(wire.Volume(name=""))[1:]
+_NO_VOLUMES: tuple[Sequence[wire.Volume], tuple[str, ...]] = (), ()
 _FLAGS = tuple(tuple(pod_flags(ready=ready, gated=gated) for gated in (False, True)) for ready in (False, True))
 _PHASE_CODES = {phase.value: phase_code(phase) for phase in PodPhase} | {None: phase_code(PodPhase.PENDING)}
 
@@ -67,9 +70,10 @@ class PodRows:
         phase = _PHASE_CODES.get(status.phase if status else None)
         if phase is None:
             raise UnreadableError(f"status.phase: {status.phase if status else ''!r} is not a phase of a pod")
-        ready, unschedulable = _conditions(status)
-        draft = self._draft_of(meta, spec, status)
-        trait = self._trait_of(meta, spec)
+        ready, unschedulable, resize = _conditions(status)
+        placed, local = _volumes(spec.volumes) if spec.volumes else _NO_VOLUMES
+        draft = self._draft_of(meta, spec, status, placed, resize)
+        trait = self._trait_of(meta, spec, local)
         created = unix_seconds_or_zero(meta.creation_timestamp)
         deleted = unix_seconds(meta.deletion_timestamp) if meta.deletion_timestamp else 0
         nominated = status.nominated_node_name if status else None
@@ -165,9 +169,14 @@ class PodRows:
         numbers = (self._node, self._nominated, self._phase, self._flags, self._created, self._deleted, self._unschedulable)
         return (self._uid[row], draft, self._traits[self._trait[row]], *(column[row] for column in numbers))
 
-    def _draft_of(self, meta: wire.PodMeta, spec: wire.WholePodSpec, status: wire.PodStatus | None) -> int:
-        bound = bool(spec.node_name) and status is not None
-        volumes = _volumes(spec.volumes) if spec.volumes else []
+    def _draft_of(
+        self,
+        meta: wire.PodMeta,
+        spec: wire.WholePodSpec,
+        status: wire.PodStatus | None,
+        volumes: Sequence[wire.Volume],
+        resize: str | None,
+    ) -> int:
         key = _encode(
             (
                 meta.namespace,
@@ -188,7 +197,7 @@ class PodRows:
                 spec.host_users,
                 volumes,
                 meta.name if volumes and any(item.ephemeral for item in volumes) else None,
-                _resizing(status) if bound and status else None,
+                _resizing(status, resize) if status and spec.node_name else None,
                 status.resource_claim_statuses if status and spec.resource_claims else None,
                 spec.not_modelled,
                 spec.scheduling_group,
@@ -201,8 +210,7 @@ class PodRows:
             number = self._draft_numbers[key] = len(self._drafts) - 1
         return number
 
-    def _trait_of(self, meta: wire.PodMeta, spec: wire.PodSpec) -> int:
-        local = local_volume_names(spec.volumes) if spec.volumes else ()
+    def _trait_of(self, meta: wire.PodMeta, spec: wire.PodSpec, local: tuple[str, ...]) -> int:
         key = _encode(
             (
                 meta.namespace,
@@ -250,9 +258,13 @@ def _out_of_range(name: str, draft: ShapeDraft) -> list[WorldProblem]:
     return [WorldProblem(code="QuantityOutOfRange", object=name, message=f"the request of {text}") for text in draft.problems]
 
 
-def _volumes(volumes: Sequence[wire.Volume]) -> list[wire.Volume]:
-    """Those that may matter to where a pod runs."""
-    return [item for item in volumes if item.ephemeral or item.persistent_volume_claim or _other(item)]
+def _volumes(volumes: Sequence[wire.Volume]) -> tuple[Sequence[wire.Volume], tuple[str, ...]]:
+    """Those that may matter to where a pod runs, and the names of those that a drain would empty."""
+    # Most have a projected token alone, whose name is another one in each pod.
+    known = [item for item in volumes if astuple(item)[1:] != _NO_SOURCE]
+    if not known:
+        return _NO_VOLUMES
+    return [item for item in known if item.ephemeral or item.persistent_volume_claim or _other(item)], local_volume_names(known)
 
 
 def _other(volume: wire.Volume) -> bool:
@@ -261,23 +273,29 @@ def _other(volume: wire.Volume) -> bool:
     )
 
 
-def _resizing(status: wire.PodStatus) -> tuple[object, ...]:
-    pending = next((item.reason for item in status.conditions or () if item.type == "PodResizePending"), None)
+def _resizing(status: wire.PodStatus, pending: str | None) -> tuple[object, ...]:
     return (
-        [item for item in status.container_statuses or () if item.resources is not None],
-        [item for item in status.init_container_statuses or () if item.resources is not None],
+        _sized(status.container_statuses),
+        _sized(status.init_container_statuses),
         status.resources,
         status.allocated_resources,
         pending,
     )
 
 
-def _conditions(status: wire.PodStatus | None) -> tuple[bool, int]:
-    """Whether the pod is ready, and since when the scheduler finds no place for it."""
-    ready, unschedulable = False, 0
+def _sized(statuses: list[wire.ContainerStatus] | None) -> list[wire.ContainerStatus]:
+    return [item for item in statuses if item.resources is not None] if statuses else []
+
+
+def _conditions(status: wire.PodStatus | None) -> tuple[bool, int, str | None]:
+    """Whether the pod is ready, since when the scheduler finds no place for it, and why its resize waits."""
+    ready, unschedulable, resizes, resize = False, 0, False, None
     for item in (status.conditions if status else None) or ():
         if item.type == "Ready":
             ready = item.status == "True"
-        elif item.type == "PodScheduled" and item.status == "False" and item.reason == "Unschedulable":
-            unschedulable = unix_seconds(item.last_transition_time) if item.last_transition_time else 0
-    return ready, unschedulable
+        elif item.type == "PodScheduled":
+            if item.status == "False" and item.reason == "Unschedulable":
+                unschedulable = unix_seconds(item.last_transition_time) if item.last_transition_time else 0
+        elif item.type == "PodResizePending" and not resizes:
+            resizes, resize = True, item.reason
+    return ready, unschedulable, resize

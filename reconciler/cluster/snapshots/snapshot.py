@@ -53,9 +53,9 @@ def _take(
 ) -> None:
     """Read one file; what is wrong in one document hides nothing that is wrong in the next."""
     try:
-        for name, part in parts(path, body):
+        for part in parts(path, body):
             try:
-                for document in split(path, name, part):
+                for document in split(path, part):
                     intake.read(document, stamps=stamps)
             except ForeignError as error:
                 foreign.append(error)
