@@ -38,7 +38,8 @@ class ClusterOutcome(msgspec.Struct, frozen=True, kw_only=True):
 
 class FleetPreview(msgspec.Struct, frozen=True, kw_only=True):
     """`clusters` are sorted by name. `sizes` are declared sizes in changed manifests, and `warnings` are problems in this PR's
-    files that are not errors. Both belong to the change, not to one cluster. `source` is where the snapshots come from.
+    files that are not errors and that main does not have. Both belong to the change, not to one cluster. `source` is where the
+    snapshots come from.
     `tests` are the policy tests of this PR, None if it has none."""
 
     base: PreviewSide

@@ -80,19 +80,17 @@ class LimitSpent(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 class Preview(msgspec.Struct, frozen=True, kw_only=True):
     """If `comparison` is None, `no_base` says why there is nothing to compare with, and `plan` counts alone.
 
-    `hunks` are the lines of the files in which `changes` are. `loosened` are values that let more happen than before.
-    `untouched` are groups of both policies that do not differ. `warnings`
-    are the problems in this PR's files that are not errors. `pictures` are present if somebody wants to see them. The digest does
-    not cover them. `later` are effects within the next day, in order, if windows or holds differ. `sizes` are declared sizes and
-    bounds in changed manifests. The plans do not know them. `replay` is the result of past demand under both, if requested.
-    `spent_before` and `spent_after` are the spending limits of both policies in steady state.
-    `unwritten` are groups that main writes and this PR only observes. `elsewhere` are clusters of other documents that differ.
-    `snapshot` is None for a live cluster. `tests` are the policy tests of the head, None if it has none.
-    `what_if` is what both do in other situations, None if that was not asked or the policies are equal.
-    `week` is None if no window turns, or if that was not computed.
-    `timeline` is the week of both policies, None if nothing in them is bound to a time. The digest does not cover it: its
-    instants move with the day.
-    `findings` are what `doctor` finds under this PR and not under main.
+    `hunks` are the lines of the files in which `changes` are. `loosened` are values that let more happen than before. `untouched`
+    are groups of both policies that do not differ. `warnings` are the problems in this PR's files that are not errors and that
+    main does not have. `pictures` are present if somebody wants to see them. The digest does not cover them. `later` are effects
+    within the next day, in order, if windows or holds differ. `sizes` are declared sizes and bounds in changed manifests. The
+    plans do not know them. `replay` is the result of past demand under both, if requested. `spent_before` and `spent_after` are
+    the spending limits of both policies in steady state. `unwritten` are groups that main writes and this PR only observes.
+    `elsewhere` are clusters of other documents that differ. `snapshot` is None for a live cluster. `tests` are the policy tests
+    of the head, None if it has none. `what_if` is what both do in other situations, None if that was not asked or the policies
+    are equal. `week` is None if no window turns, or if that was not computed. `timeline` is the week of both policies, None if
+    nothing in them is bound to a time. The digest does not cover it: its instants move with the day. `findings` are what `doctor`
+    finds under this PR and not under main.
     """
 
     base: PreviewSide

@@ -56,7 +56,7 @@ def test_a_window_that_removes_at_night(world: World) -> None:
     assert (told.grade, told.data["at"], told.data["groups"]) == ("caution", instant_text(NOW + 6 * HOUR), ("calm",))
     assert len(told.data["nodes"]) == 2  # type: ignore[arg-type]
     assert "2 more nodes are removed, of calm, with 3 more evictions" in told.message
-    assert plain_sentence(headline(shown)).startswith("Within a day 2 more nodes are removed")
+    assert plain_sentence(headline(shown)).endswith(" of calm is added: within a day 2 more nodes are removed")
     assert _later(_preview(world, after, before)) == []
     assert _later(_preview(world, after, after)) == []
 
@@ -87,7 +87,7 @@ def test_nodes_that_come_later_are_a_note(world: World) -> None:
     assert (told.grade, told.message) == (
         "note", f"At {instant_text(NOW + 6 * HOUR)}, with the pods of now: 2 more nodes are added.",
     )  # fmt: skip
-    assert plain_sentence(headline(shown)) == "Window 0 14 * * * of calm is added; within a day 2 more nodes are added"
+    assert plain_sentence(headline(shown)) == "Window 0 14 * * * of calm is added: within a day 2 more nodes are added"
 
 
 def test_a_window_beyond_the_day_is_not_looked_at(world: World) -> None:

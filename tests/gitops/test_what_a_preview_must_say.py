@@ -51,7 +51,7 @@ def sentences(document: dict[str, Any], grade: str) -> dict[str, str]:
 def test_writing_stops(changed: Changed) -> None:
     """Sizes that are not written any more are those that `plan` shows for the policy: 9 and 4."""
     found = changed(("prod.yaml", "mode: Enforce", "mode: Observe"))
-    assert found["headline"] == "Turns writing off for 3 groups; 9 more pods have nowhere to run"
+    assert found["headline"] == "Turns writing off for 3 groups; 9 more pods have nowhere to run; -$1,275.31 per month"
     assert sentences(found, "caution")["WritingStops"] == "This turns writing off for spot, auto, big, mode Enforce -> Observe."
     assert "GroupsHeld" not in sentences(found, "warning")
     wanted = {pair["after"]["name"]: pair["after"]["wanted"] for pair in found["decision"]["groups"]}
@@ -70,12 +70,12 @@ def test_a_target_with_a_typing_error(changed: Changed) -> None:
 
 @pytest.mark.parametrize(("edit", "headline"), [
     (("on-demand.yaml", "max: 10}", "max: 14}"),
-     "auto may grow to 14 nodes (was 10); auto 9 -> 11 nodes, big 4 -> 3, -$13.87 per month"),
+     "auto may grow to 14 nodes (was 10): auto 9 -> 11 nodes, big 4 -> 3, -$13.87 per month"),
     (("spot.yaml", '"0.058"', '"0.580"'), "The price of spot changes from 0.058 to 0.58; no decision changes"),
     (("on-demand.yaml", "name: big\n  namespace", "name: large\n  namespace"),
      "NodeGroup big is renamed to large; no decision changes"),
     (("prod.yaml", "adoptFrom: [kubectl]", "adoptFrom: []"),
-     "1 more pod has nowhere to run; auto 9 -> 10 nodes, big 4 -> 3, -$154.03 per month"),
+     "adoptFrom no longer names kubectl: 1 more pod has nowhere to run; -$154.03 per month"),
 ])  # fmt: skip
 def test_the_first_line_names_what_changes(changed: Changed, edit: tuple[str, str, str], headline: str) -> None:
     """The groups, the money, and whether anything is decided otherwise: 2 more nodes at 0.192 for one at 0.403 are 0.019 less
@@ -125,7 +125,7 @@ def test_the_order_of_tiers(changed: Changed, capsys: pytest.CaptureFixture[str]
     order = ("    - name: on-demand\n", '    - name: spot\n      match: {names: ["^spot"]}\n')
     found = changed(("prod.yaml", order[1], order[0] + order[1]), ("prod.yaml", "maxNodeProvisionTime: 10m\n" + order[0],
                     "maxNodeProvisionTime: 10m\n"), what_if=True)  # fmt: skip
-    assert found["headline"] == "No difference now; with pods that fit any node: +$0.134/h. The order of tiers changes"
+    assert found["headline"] == "Tier on-demand now comes before spot; no change now, +$0.134/h with pods that fit any node"
     (row,) = (one for one in found["whatIf"]["situations"] if one["name"] == "pods-for-any-node")
     for side, key in (("main", "before"), ("change", "after")):
         words = ["--policy", side, "--cluster", str(ROOT / "examples" / "quickstart"), "--what-if", "pods-for-any-node"]
@@ -154,13 +154,10 @@ def test_a_window_costs_what_its_hours_cost(changed: Changed) -> None:
     assert cost["change"] == "-182.26"
 
 
-NOW = "No difference with the pods of now. "
-
-
 @pytest.mark.parametrize(("edit", "headline"), [
-    (("prod.yaml", "currency: USD", "currency: EUR"), f"{NOW}currency USD -> EUR"),
+    (("prod.yaml", "currency: USD", "currency: EUR"), "currency USD -> EUR; no decision changes"),
     (("on-demand.yaml", "taints: []", "startupTaints: [{key: node.kubernetes.io/*, effect: NoExecute}]\n    taints: []"),
-     f"{NOW}This changes template.startupTaints"),
+     "template.startupTaints of big changes; no decision changes"),
     (("on-demand.yaml", "reserved: {cpu: 200m, memory: 2Gi}", "reserved: {cpu: 0, memory: 0}"),
      "The template of big differs from its nodes; no decision changes"),
 ])  # fmt: skip
@@ -171,9 +168,9 @@ def test_a_value_without_an_effect_now_is_named(changed: Changed, edit: tuple[st
 
 @pytest.mark.parametrize(("edit", "headline"), [
     (("prod.yaml", "drained, nodes: 1,", "drained, nodes: 0,"),
-     "Budget drained lets 0 nodes leave at a time (was 1); half of the pods gone: +$0.058/h"),
+     "Budget drained lets no node leave at a time (was 1); +$0.058/h with half of the pods gone"),
     (("prod.yaml", "unneededTime: 10m", "unneededTime: 40m"),
-     "No difference now; with half of the pods gone: nodes leave 30m later. This changes defaults.scaleDown.unneededTime"),
+     "Nodes of 4 groups may be removed only after 40m unneeded (was 10m); no change now"),
 ])  # fmt: skip
 def test_what_matters_only_later_is_named(changed: Changed, edit: tuple[str, str, str], headline: str) -> None:
     """One node of spot stays, at 0.058 an hour; 40 minutes are 30 more than 10."""
@@ -183,7 +180,7 @@ def test_what_matters_only_later_is_named(changed: Changed, edit: tuple[str, str
 @pytest.mark.parametrize(("edit", "headline"), [
     (("prod.yaml", "maxNodeProvisionTime: 10m", "maxNodeProvisionTime: 10s"),
      "scaleUp.maxNodeProvisionTime of spot 10m -> 10s; no decision changes"),
-    (("prod.yaml", "humanHoldTime: 1h", "humanHoldTime: 24h"), f"{NOW}humanHoldTime 1h -> 24h"),
+    (("prod.yaml", "humanHoldTime: 1h", "humanHoldTime: 24h"), "humanHoldTime 1h -> 24h; no decision changes"),
     (("prod.yaml", "humanHoldTime: 1h", "humanHoldTime: 1h\n  targetAnnotations: Ignore"),
      "Annotations and tags of targets no longer count; no decision changes"),
     (("prod.yaml", "currency: USD", "currency: USD\n  drain: {localStorage: Allow, unreplicated: Allow}"),
@@ -191,7 +188,7 @@ def test_what_matters_only_later_is_named(changed: Changed, edit: tuple[str, str
     (("prod.yaml", "0 18 * * mon-fri", "0 8 * * mon-fri"),
      "Budget evening-peak applies from 0 8 * * mon-fri (was 0 18 * * mon-fri)"),
     (("prod.yaml", "currency: USD", "currency: USD\n  pace: {maxAddedNodes: 2}"),
-     "The next plan differs: auto 9 -> 4 nodes, big 4 -> 3, but not the steady state. This changes pace.maxAddedNodes"),
+     "A plan adds at most 2 nodes (was 1000); the next plan has auto 9 -> 4 nodes, big 4 -> 3"),
     (("spot.yaml", "clusterAPI: {kind: MachineDeployment, namespace: capi, name: spot}",
       "aws: {autoScalingGroup: spot, region: eu-central-1}"),
      "Target spot does not exist: spot is not scaled"),
@@ -252,4 +249,4 @@ spec:
     sides = ["".join(group.format(number=number, most=most) for number in range(200)) for most in (10, 20)]
     held = f'{sides[0]}  hold: {{reason: "x\\u202ey"}}\n'
     found = changed(("many.yaml", held, sides[1]), before=(("many.yaml", "", held),))
-    assert found["headline"] == "The hold of g199 is removed: x\\u202ey and 1 more change; 2 warnings about the policy"
+    assert found["headline"] == "The hold of g199 is removed (x\\u202ey) and 200 more changes: 1 warning about the policy"

@@ -149,7 +149,7 @@ def test_a_missing_snapshot_is_told_once(
     missing(sides / "change")
     code, found, document = lost(capsys)
     assert (code, set(found.values())) == (4, {"NotRun"})
-    assert document["headline"] == "3 policy tests of main do not judge it as before; no decision changes"
+    assert document["headline"] == "3 policy tests of main were not run; no decision changes"
     words = ("--base-dir", "main/policies", "--head-dir", "change/policies", "--cluster", "main/examples/quickstart")
     assert guarded(cli, ["preview", *words]) == 4
     (told,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("! ")]

@@ -21,6 +21,7 @@ from reconciler.plan.fleet import ClusterOutcome, ClusterState, FleetPreview
 from reconciler.plan.policy_tests import CaseResult
 from reconciler.policy.documents import PolicySet
 from reconciler.policy.manifests.size_changes import size_changes
+from reconciler.policy.problems.problem import new_problems
 from reconciler.rendering.documents.preview.consequences.consequence import Grade
 from reconciler.values.cluster_identity import ClusterIdentity
 from reconciler.values.defect import defect_text
@@ -64,7 +65,7 @@ def fleet_preview(asked: FleetAsked, before: Side, after: Side) -> FleetPreview:
         source=str(asked.cluster.path or asked.cluster.ref),
         clusters=tuple(sorted(outcomes, key=lambda one: one.cluster)),
         sizes=size_changes(*manifests, capi_group()),
-        warnings=after.problems,
+        warnings=new_problems(before.problems, after.problems),
         tests=tests_of_change(before, after, (before.tests.texts, after.tests.texts), runner, results, policies.names),
     )
 

@@ -69,17 +69,19 @@ def made_preview(
     from reconciler.policy.changes.hunks import hunks_of
     from reconciler.policy.manifests.dropped_sizes import dropped_sizes
     from reconciler.policy.manifests.size_changes import size_changes
+    from reconciler.policy.problems.problem import new_problems
     from reconciler.rendering.words.wording import MAIN
 
     dropped = dropped_sizes(before.given, after.given, capi_group())
-    warnings = (*after.problems, *drop_warnings(dropped, world))
+    dropping = tuple(drop_warnings(dropped, world))
     head = (after.side, policy)
     manifests = ({**before.given, **before.elsewhere}, before.sets), ({**after.given, **after.elsewhere}, after.sets)
     sizes = size_changes(*manifests, capi_group())
     earlier = earlier_set(before, after, policy)
     if earlier is not None:
         made = compare(
-            world, now_seconds, (before.side, earlier), head, work_budget, warnings,
+            world, now_seconds, (before.side, earlier), head, work_budget,
+            (*new_problems(before.problems, after.problems), *dropping),
             pictured=pictured, with_what_if=with_what_if,
         )  # fmt: skip
         texts = [{} if side.read is None else side.read[0].files for side in (before, after)]
@@ -90,8 +92,8 @@ def made_preview(
         why = f"{MAIN} has no policy {policy.policy.name if before.sets or name else ''}".rstrip() + " yet."
     made = alone(
         world, now_seconds, before.side, head, work_budget,
-        no_base=why, base_problems=before.problems if before.errors else (), warnings=warnings,
-        pictured=pictured,
+        no_base=why, base_problems=before.problems if before.errors else (),
+        warnings=(*after.problems, *dropping), pictured=pictured,
     )  # fmt: skip
     return msgspec.structs.replace(made, sizes=sizes)
 

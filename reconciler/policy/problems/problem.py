@@ -1,5 +1,7 @@
 """A problem in a policy file, in the form of a compiler message: place, code, sentence, source line, caret, hint."""
 
+from collections import Counter
+from collections.abc import Iterable
 from enum import StrEnum
 
 import msgspec
@@ -30,3 +32,16 @@ class Problem(msgspec.Struct, frozen=True, order=True, kw_only=True):
     width: int = 1
     severity: Severity = Severity.ERROR
     related: tuple[tuple[Place, str], ...] = ()
+
+
+def new_problems(before: Iterable[Problem], after: Iterable[Problem]) -> tuple[Problem, ...]:
+    """Those that a change brings: of equal ones, which differ in their places alone, the last ones."""
+    known = Counter((one.code, one.message) for one in before)
+    new = []
+    for one in after:
+        key = one.code, one.message
+        if known[key]:
+            known[key] -= 1
+        else:
+            new.append(one)
+    return tuple(new)

@@ -14,10 +14,11 @@ from reconciler.rendering.documents.blocks import (
     capitalized,
     plain_sentence,
 )
+from reconciler.rendering.documents.preview.cause_words import removal_words
 from reconciler.rendering.documents.preview.consequences.all import consequences
 from reconciler.rendering.documents.preview.consequences.consequence import Code, Consequence, Grade
 from reconciler.rendering.documents.preview.consequences.looser_values import value_family
-from reconciler.rendering.documents.preview.headline import headline, removal_words
+from reconciler.rendering.documents.preview.headline import headline
 
 _TOLD = (Code.NODES_IN_STEADY_STATE, Code.COST, Code.PODS_PLACED, Code.TESTS_LOST, Code.GROUPS_HELD)
 """What the table of figures, the lines about policy tests and those of groups say."""

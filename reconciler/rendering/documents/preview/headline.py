@@ -1,27 +1,26 @@
 """The first words of a preview: the change in one line, then its consequences by grade, equal ones folded."""
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from itertools import product
 
-from reconciler.plan.comparison import Pair
 from reconciler.plan.plan import GroupLine
 from reconciler.plan.preview import Preview
 from reconciler.plan.reason import Scalar
-from reconciler.policy.changes.comparison import PolicyChange
-from reconciler.policy.changes.loosening import REMOVED, Loosened
 from reconciler.rendering.documents.blocks import (
+    MOST_FOREIGN,
     PROSE_WIDTH,
     Foreign,
     Sentence,
     capitalized,
     plain_sentence,
 )
+from reconciler.rendering.documents.preview.cause_words import LOOSER, Causes, cause_words, only_renamed, repriced
 from reconciler.rendering.documents.preview.change_figures import COST, change_figures
 from reconciler.rendering.documents.preview.consequences.all import consequences
 from reconciler.rendering.documents.preview.consequences.consequence import Code, Consequence, Grade
-from reconciler.rendering.documents.preview.consequences.looser_values import value_family
-from reconciler.rendering.documents.preview.consequences.looser_words import looser_words, removed_words
 from reconciler.rendering.documents.preview.what_if import gravest_situations, situation_change, situation_words
+from reconciler.rendering.words.plain import shortened
 from reconciler.rendering.words.wording import count, settled_size
 
 _MOST_PARTS = 2
@@ -30,30 +29,44 @@ _WIDTH, _MARKS = PROSE_WIDTH - len("## "), len("``")
 
 
 def headline(preview: Preview) -> Sentence:
-    """`5 more pods have nowhere to run; 18 nodes in steady state instead of 24`; without an effect it says so."""
+    """`auto may grow only to 4 nodes (was 10): 3 more pods have nowhere to run; auto 9 -> 4 nodes`: the change, then its gravest
+    effects; without an effect it says so."""
     if preview.comparison is None:
         return ("What this policy does to the node groups",)
     effects = consequences(preview)
-    steady = _steady(preview, effects)
     grave = [one for one in effects if one.grade is Grade.CAUTION]
+    causes = _causes(preview, effects, grave)
     if grave and Code.TARGET_MISSING not in [one.code for one in grave]:
         grave += [one for one in effects if one.code is Code.GROUPS_LEAVE]
-    cautions = list(_shorts(grave))
-    # Beside a caution or another figure no weaker effect has room.
-    parts = cautions[:_MOST_PARTS] or list(_shorts(effects))[: _MOST_PARTS - bool(steady)]
-    repriced = _repriced(preview)
-    if steady:
-        price_too = len(parts) < _MOST_PARTS and bool(repriced)
-        parts += [_prices(repriced), steady] if price_too else [steady]
-    elif (price := _price_alone(preview)) and not cautions:
-        parts = [price]
-    elif parts and not cautions and _nothing_moves(preview):
-        parts.append([_in_other_situations(preview) or ("no decision changes",)])
-    return capitalized(_fitting(_in_window(preview, parts))) if parts else _without_effect(preview)
+    others = [one for one in grave or effects if not (causes.named and (one.code in LOOSER or one.named in causes.named))]
+    steady = _steady(preview, effects)
+    parts = list(_shorts(others))[: _MOST_PARTS - bool(steady and not grave)]
+    parts += [steady] if steady else []
+    if not preview.changed and not causes.named and not parts:
+        return ("No effect: neither the policy nor the decision differs",)
+    between = ": " if parts else "; "
+    if not steady and not grave:
+        parts += _elsewhere(preview, bare=not (causes.named or parts))
+    return capitalized(_fitting(causes, parts, between))
 
 
-def _in_window(preview: Preview, parts: list[list[Sentence]]) -> list[list[Sentence]]:
-    """The parts, of which the first begins `in window night`, if such a window is open now under one policy alone."""
+_NAME_THEIR_CAUSE = (
+    Code.WRITING_STOPS, Code.TARGET_MISSING, Code.WRITING_STARTS, Code.TAKES_OVER, Code.TEMPLATE_DIFFERS, Code.OTHER_CLUSTERS,
+)  # fmt: skip
+
+
+def _causes(preview: Preview, effects: Sequence[Consequence], grave: Sequence[Consequence]) -> Causes:
+    """What has these effects: a window that is open now, or the only change. Of several changes nobody knows which one has a
+    grave effect. Some effects name their cause."""
+    if opened := _window(preview):
+        return Causes((opened,))
+    if (effects and effects[0].code in _NAME_THEIR_CAUSE) or (grave and len(preview.changes) > 1):
+        return Causes()
+    return cause_words(preview, effects)
+
+
+def _window(preview: Preview) -> Sentence:
+    """`in window night`, if such a window is open now under one policy alone."""
     sides: list[set[str]] = [set(), set()]
     for pair in () if preview.comparison is None else preview.comparison.groups:
         for names, line in zip(sides, (pair.before, pair.after), strict=True):
@@ -61,22 +74,43 @@ def _in_window(preview: Preview, parts: list[list[Sentence]]) -> list[list[Sente
             names |= {str(one.data["window"]) for one in reasons if one.code == "WindowOpen" and "window" in one.data}
     differing = sorted(sides[0] ^ sides[1])
     if len(differing) != 1:
-        return parts
-    where = "in window " if differing[0] in sides[1] else "without window "
-    return [[(where, Foreign(differing[0]), ": ", *words) for words in parts[0]], *parts[1:]]
+        return ()
+    return ("in window " if differing[0] in sides[1] else "without window ", Foreign(differing[0]))
 
 
-def _fitting(parts: Sequence[Sequence[Sentence]]) -> Sentence:
-    """As many parts as one line holds. The last part has the least to say: it goes before a name does."""
-    for number in range(len(parts), 0, -1):
-        last = parts[number - 1]
-        named = [[wordings[0]] for wordings in parts[: number - 1]]
-        fewer = product(*parts[: number - 1]) if number > 1 else ()
-        for wordings in (*product(*named, last), *fewer, *product(*parts[:number])):
-            line = tuple(word for at, words in enumerate(wordings) for word in (*(("; ",) if at else ()), *words))
-            if len(plain_sentence(line)) + _MARKS * sum(isinstance(word, Foreign) for word in line) <= _WIDTH:
+_NAME = re.compile(r"[^ .\[]*")
+_NAME_CHARACTERS = (MOST_FOREIGN, 28, 18)
+"""So long are the longest names in a line, as long as it does not fit."""
+
+
+def _fitting(causes: Causes, parts: Sequence[Sequence[Sentence]], between: str) -> Sentence:
+    """As much as one line holds. The last part has the least to say: it goes before the cause does, and names are cut before they
+    are left out."""
+    named, vague = causes
+    numbers = range(len(parts), 0 if parts and between == ": " else -1, -1)
+    for cause, number in ((cause, number) for some in (named, vague, [()]) for number in numbers for cause in some):
+        shown = parts[:number]
+        # Only the last of several parts may have a shorter wording.
+        longest = [[wordings[0]] for wordings in shown[:-1]] + list(shown[-1:])
+        for chosen, most in product(list(product(*longest)), _NAME_CHARACTERS):
+            line = _cut(_line(cause, chosen, between), most)
+            if line and _width(line) <= _WIDTH:
                 return line
-    return parts[0][-1]
+    return _cut((parts[0] if parts else vague or named)[-1], _NAME_CHARACTERS[-1])
+
+
+def _line(cause: Sentence, parts: Sequence[Sentence], between: str) -> Sentence:
+    words = tuple(word for at, part in enumerate(parts) for word in (*(("; ",) if at else ()), *part))
+    return (*cause, between, *words) if cause and words else cause or words
+
+
+def _cut(line: Sentence, most: int) -> Sentence:
+    """Names that are longer are cut in their middle; paths and values of several words stay."""
+    return tuple(Foreign(shortened(word, most)) if isinstance(word, Foreign) and _NAME.fullmatch(word) else word for word in line)
+
+
+def _width(line: Sentence) -> int:
+    return len(plain_sentence(line)) + _MARKS * sum(isinstance(word, Foreign) for word in line)
 
 
 def _nothing_moves(preview: Preview) -> bool:
@@ -86,69 +120,18 @@ def _nothing_moves(preview: Preview) -> bool:
     )
 
 
-def _in_other_situations(preview: Preview) -> Sentence:
-    """`with pods that fit any node: +$0.134/h`: the first situation in which the policies differ; nothing if there is none."""
-    differing = () if preview.what_if is None else gravest_situations(preview.what_if)
-    return ("with ", situation_words(differing[0]), ": ", Foreign(situation_change(differing[0]))) if differing else ()
-
-
-def _without_effect(preview: Preview) -> Sentence:
-    """No plan differs with the pods of now. That does not mean that a value has no effect: the values are named."""
-    if not preview.changed:
-        return ("No effect: neither the policy nor the decision differs",)
-    if len(preview.changes) == 1 and not preview.changes[0].path:
-        change = preview.changes[0]
-        what = (
-            ("renamed to ", Foreign(change.after))
-            if change.before and change.after
-            else ("added" if change.after else "removed",)
-        )
-        return (f"{change.kind} ", Foreign(change.before or change.name), " is ", *what, "; no decision changes")
-    otherwise = _in_other_situations(preview)
-    if not preview.changes:
-        return ("No difference in the steady state: what differs now is below",)
-    paths = list(dict.fromkeys(value_family(change.path) or change.kind for change in preview.changes))
-    more = f" and {count(len(paths) - 1, 'more value')}" if len(paths) > 1 else ""
-    now: Sentence = ("No difference now; ", *otherwise) if otherwise else ("No difference with the pods of now",)
-    if sooner := _sizes(preview, lambda line: line.desired):
-        now = ("the next plan differs: ", *sooner, ", but not the steady state")
-    wordings = _subjects(preview, paths[0], more)
-    lines = [(*now, ". ", *capitalized(words)) for words in wordings]
-    if otherwise and not sooner:
-        lines.insert(1, (*wordings[0], "; ", *otherwise[1:]))
-    return capitalized(_fitting([lines]))
-
-
-_BRIEF = 24
-"""Characters of a value that a headline has room for."""
-
-
-def _subjects(preview: Preview, path: str, more: str) -> list[Sentence]:
-    """`spot leaves tier spot`, `the order of tiers changes`, `humanHoldTime 1h -> 24h`, `this changes humanHoldTime`, with how
-    many `more` values change: the longest first."""
-    first = next((change for change in preview.changes if (value_family(change.path) or change.kind) == path), preview.changes[0])
-    shortest: Sentence = ("This changes ", Foreign(path), more)
-    if first.ordered:
-        return [(f"The order of {first.ordered} changes{more}",)]
-    for pair in () if preview.comparison is None else preview.comparison.groups:
-        old, new = pair.before, pair.after
-        if old is not None and new is not None and old.tier != new.tier:
-            where = (" moves to tier ", Foreign(new.tier)) if new.tier else (" leaves tier ", Foreign(old.tier or ""))
-            return [(Foreign(new.name), *where), shortest]
-    if words := _in_words(first):
-        return [(*words, more), shortest]
-    values = first.value_before, first.value_after
-    brief = all(len(value) <= _BRIEF for value in values)
-    return [*([(Foreign(path), " ", Foreign(values[0]), " -> ", Foreign(values[1]), more)] if brief else []), shortest]
-
-
-def _in_words(change: PolicyChange) -> Sentence:
-    """`budget drained lets 0 nodes leave at a time (was 1)`: that it becomes stricter takes the same words."""
-    if change.before is None or change.after is None:
-        return ()
-    path = change.path.rpartition("defaults.")[2]
-    groups = (change.name,) if change.kind == "NodeGroup" else change.reaches if path != change.path else ()
-    return looser_words(Loosened(path=path, before=change.before, after=change.after, certain=True, groups=groups))
+def _elsewhere(preview: Preview, *, bare: bool) -> Iterator[list[Sentence]]:
+    """What differs though the steady state does not: the next plan, another situation, or nothing. `bare`: nothing is told."""
+    if sizes := _sizes(preview, lambda line: line.desired):
+        yield [("the next plan has ", *sizes, ", the steady state does not differ"), ("the next plan has ", *sizes)]
+    elif differing := () if preview.what_if is None else gravest_situations(preview.what_if):
+        change = Foreign(situation_change(differing[0]))
+        wordings = ((change, " with ", situation_words(differing[0])), (change, " in another situation"))
+        yield [part for words in wordings for part in (("no change now, ", *words), words)] + [("no change now",)]
+    elif _nothing_moves(preview) or only_renamed(preview.changes):
+        yield [("no decision changes",)]
+    elif bare:
+        yield [("No difference in the steady state: what differs now is below",)]
 
 
 _IN_STEADY_PART = (Code.NODES_IN_STEADY_STATE, Code.COST)
@@ -163,19 +146,12 @@ def _shorts(effects: Sequence[Consequence]) -> Iterator[list[Sentence]]:
         if codes.index(one.code) < number:
             continue
         same = [other for other in effects if other.code is one.code]
-        named = one.named if len(same) == 1 else removal_words(same, briefly=True) or _and_more(same)
+        named = one.named if len(same) == 1 else ()
         short = one.short
         if one.code in (Code.LOOSENS, Code.MAY_LOOSEN):
             verb = "may become" if one.code is Code.MAY_LOOSEN else "becomes" if len(same) == 1 else "become"
             short = f"{count(len(same), 'value')} {verb} looser"
         yield [*((named,) if named else ()), (short,)]
-
-
-def _and_more(same: Sequence[Consequence]) -> Sentence:
-    """The gravest of several looser values in words, and how many more there are."""
-    first = same[0].named
-    looser = same[0].code in (Code.LOOSENS, Code.MAY_LOOSEN)
-    return (*first, f" and {count(len(same) - 1, 'more change')}") if first and looser else ()
 
 
 def _steady(preview: Preview, effects: Sequence[Consequence]) -> list[Sentence]:
@@ -186,9 +162,9 @@ def _steady(preview: Preview, effects: Sequence[Consequence]) -> list[Sentence]:
     cost = next((figure for figure in change_figures(preview) if figure.code == COST and figure.changed), None)
     sizes = () if told else _sizes(preview)
     totals = () if told or not nodes else (nodes[0].short,)
-    money: Sentence = (cost.cells()[2], " per month") if cost is not None and not _repriced(preview) else ()
+    money: Sentence = (cost.cells()[2], " per month") if cost is not None and not repriced(preview) else ()
     parts = [part for part in (sizes, totals) if part]
-    return [*((*part, ", ", *money) for part in parts if money), *parts] or ([money] if money else [])
+    return [*((*part, ", ", *money) for part in parts if money), *parts, *([money] if money else [])]
 
 
 _MOST_SIZES = 2
@@ -214,32 +190,6 @@ def _sizes(preview: Preview, size: Callable[[GroupLine], int] = settled_size) ->
     return tuple(words)
 
 
-def _repriced(preview: Preview) -> list[Pair[GroupLine]]:
-    """Groups of both policies with another price, whatever is decided."""
-    pairs = () if preview.comparison is None else preview.comparison.groups
-    return [
-        pair for pair in pairs
-        if pair.before is not None and pair.after is not None and pair.before.price_per_hour != pair.after.price_per_hour
-    ]  # fmt: skip
-
-
-def _price_alone(preview: Preview) -> list[Sentence]:
-    """`the price of spot changes from 0.058 to 0.58; no decision changes`: another price of the same nodes."""
-    pairs = _repriced(preview)
-    if not pairs or not _nothing_moves(preview):
-        return []
-    return [(*words, "; no decision changes") for words in _prices(pairs)]
-
-
-def _prices(pairs: Sequence[Pair[GroupLine]]) -> list[Sentence]:
-    if len(pairs) > 1:
-        return [(f"the prices of {len(pairs)} groups change",)]
-    old, new = pairs[0].before, pairs[0].after
-    prices = [Foreign((line.price_per_hour if line is not None else None) or "none") for line in (old, new)]
-    brief: Sentence = ("the price of ", Foreign(pairs[0].either.name), " changes")
-    return [(*brief, " from ", prices[0], " to ", prices[1]), brief, ("the price of 1 group changes",)]
-
-
 def _stated_nodes(effects: Sequence[Consequence]) -> set[int]:
     numbers: set[int] = set()
     for one in effects:
@@ -253,13 +203,3 @@ def _stated_nodes(effects: Sequence[Consequence]) -> set[int]:
 
 def _integer(value: Scalar) -> int:
     return value if isinstance(value, int) else 0
-
-
-def removal_words(lot: Sequence[Consequence], *, briefly: bool = False) -> Sentence:
-    """Items of one list that are removed, in one sentence; nothing for anything else. `briefly`: without what follows from it."""
-    paths = [str(one.data["path"]) for one in lot if one.data.get("after") == REMOVED and not one.data["groups"]]
-    families = {value_family(path) for path in paths}
-    if len(paths) < len(lot) or len(families) != 1:
-        return ()
-    names = [path.partition("[")[2].removesuffix("]") for path in paths]
-    return removed_words(families.pop(), names, last=lot[0].code is Code.MAY_LOOSEN and not briefly)

@@ -119,7 +119,7 @@ def test_loosened(mixed_plan: Plan):
 
 
 @pytest.mark.parametrize(("value", "words"), [
-    (looser("hold", "recovering disk", "unset", "big"), "The hold of big is removed: recovering disk."),
+    (looser("hold", "recovering disk", "unset", "big"), "The hold of big is removed (recovering disk)."),
     (looser("windows[night]", "absent", "added", "big", certain=False), "Window night of big is added."),
     (looser("limits[cluster].max.cpu", "10", "20"), "Limit cluster allows 20 cpu (was 10)."),
     (looser("discovery[all].clusterAPI.namespaces", "[capi]", "unset", certain=False),
@@ -143,7 +143,9 @@ def test_budgets_that_are_removed_are_one_line(mixed_plan: Plan):
     assert [plain_sentence(line) for line in warnings.lines] == [
         "Budgets drained, empty are removed: up to 10% of the nodes may be drained at a time, and all empty nodes may be removed."
     ]
-    assert plain_sentence(headline(shown)) == "Budgets drained, empty are removed; no decision changes"
+    assert (
+        plain_sentence(headline(shown)) == "Without budgets, up to 10% of the nodes may be drained at a time; no decision changes"
+    )
 
 
 def test_another_price_of_the_same_nodes_is_no_decision(mixed_plan: Plan):
@@ -228,7 +230,7 @@ def test_a_huge_steady_state_is_in_the_headline(mixed_plan: Plan):
     cost = msgspec.structs.replace(mixed_plan.cost, settled_per_hour="90000000.00")
     after = msgspec.structs.replace(with_group(mixed_plan, first.name, settled=(first.settled or 0) + 100_000), cost=cost)
     shown = preview(after, looser("size.max", "4", "100000", "big"), before=mixed_plan)
-    assert plain_sentence(headline(shown)) == "big may grow to 100000 nodes (was 4); h100 2 -> 100002 nodes"
+    assert plain_sentence(headline(shown)) == "big may grow to 100000 nodes (was 4): h100 2 -> 100002 nodes"
 
 
 def test_a_group_that_leaves_keeps_its_size_and_its_cost(mixed_plan: Plan):

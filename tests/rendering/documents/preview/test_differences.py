@@ -59,7 +59,7 @@ def shown(before: Plan, after: Plan, changes: tuple[PolicyChange, ...] = ()) -> 
 
 
 TEXT = """\
-14 nodes in steady state instead of 10
+NodeGroup fresh is added and 2 more changes: 14 nodes in steady state instead of 10
 cluster prod · policy prod · mode Observe (nothing is written)
 now 2026-11-21T18:00:00Z
 

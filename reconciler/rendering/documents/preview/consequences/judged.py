@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from reconciler.plan.comparison import PlanComparison
 from reconciler.plan.finding import Finding
-from reconciler.plan.policy_tests import PolicyTestRun
+from reconciler.plan.policy_tests import LostBy, PolicyTestRun
 from reconciler.policy.manifests.size_changes import SizeChange
 from reconciler.policy.problems.problem import Problem
 from reconciler.rendering.documents.blocks import Foreign, foreign_sentence, names_listed
@@ -42,6 +42,7 @@ def new_problems(comparison: PlanComparison) -> Iterator[Consequence]:
             code=Code.NEW_PROBLEMS,
             sentence=(f"{count(len(new), 'new problem')}{first_of(new)}", *about),
             short=count(len(new), "new problem"),
+            named=(Foreign(first.message),) if len(new) == 1 else (),
             data={"problems": len(new), "codes": tuple(sorted({problem.code for problem in new}))},
         )
 
@@ -63,8 +64,8 @@ def new_findings(findings: Sequence[Finding], comparison: PlanComparison) -> Ite
                 grade=Grade.WARNING,
                 code=Code.NEW_FINDINGS,
                 sentence=(Foreign(one.object), ": ", *foreign_sentence(two_sentences(one.message, one.advice)), "."),
-                short="`doctor` warns of something new",
-                named=("`doctor` warns of ", Foreign(one.object)),
+                short="`doctor` has a new warning",
+                named=(Foreign(one.object), ": ", Foreign(one.message)),
                 data={"finding": one.code, "object": one.object},
             )
 
@@ -74,6 +75,8 @@ def tests_lost(run: PolicyTestRun | None) -> Iterator[Consequence]:
     if run is not None and run.lost:
         number = len(run.lost)
         short = f"{count(number, 'policy test')} of {MAIN} {verb_for(number, 'does', 'do')} not judge it as before"
+        if all(one.why is LostBy.NOT_RUN for one in run.lost):
+            short = f"{count(number, 'policy test')} of {MAIN} {verb_for(number, 'was', 'were')} not run"
         labels = [f"{one.suite}: {one.name}" for one in run.lost]
         yield Consequence(
             grade=Grade.WARNING,
@@ -93,6 +96,7 @@ def policy_warnings(warnings: Sequence[Problem]) -> Iterator[Consequence]:
             code=Code.POLICY_WARNINGS,
             sentence=(f"{short}{first_of(warnings)}", *foreign_sentence(f"{first.place}: {first.message} [{first.code}]")),
             short=short,
+            named=(Foreign(first.message),) if len(warnings) == 1 else (),
             data={"warnings": len(warnings), "codes": tuple(sorted({problem.code for problem in warnings}))},
         )
 

@@ -82,7 +82,7 @@ def takes_over(loosened: Sequence[Loosened], comparison: PlanComparison, plan: P
     if not given and not taken:
         return
     groups = tuple(group.name for group in taken)
-    managers = {name for one in given for name in _names(one.after) - _names(one.before)}
+    managers = {name for one in given for name in listed_names(one.after) - listed_names(one.before)}
     managers |= {group.owner.by for group in taken if group.owner.by}
     whom = names_listed(sorted(managers), NAMES_SHOWN)
     yield Consequence(
@@ -105,5 +105,6 @@ def _adoptable(group: GroupLine) -> bool:
     return not group.held and group.owner.state is OwnerState.ADOPTABLE
 
 
-def _names(text: str) -> set[str]:
+def listed_names(text: str) -> set[str]:
+    """Those of a list as a policy writes it: `[a, b]`."""
     return set() if text == UNSET else {name for name in text.strip("[]").split(", ") if name}
