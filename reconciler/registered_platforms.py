@@ -10,7 +10,8 @@ platform that lacks a part does not do what the part is for.
 | `autoscaler_flags.FLAGS` | `policy.platform_parts.PlatformFlags` | its targets in the Cluster Autoscaler's settings |
 | `manifests.MANIFESTS` | `policy.platform_parts.PlatformManifests` | targets in manifests next to the policies |
 | `declared_types.DECLARATIONS` | `policy.platform_parts.PlatformDeclarations` | targets in files of Terraform and other tools |
-| `reading.READING` | `cluster.platform_reading.PlatformReading` | kinds, facts and machines from their JSON, evidence, verbs |
+| `reading.READING` | `cluster.platform_reading.PlatformReading` | its kinds, and the verbs that they need |
+| `objects.OBJECTS` | `cluster.platform_reading.PlatformObjects` | facts and machines from the JSON of its objects, evidence |
 | `rules.RULES` | `decisions.platform_rules.PlatformRules` | discovery, the first policy |
 | `lints.LINTS` | `decisions.lints.finding.PlatformLints` | what `doctor` finds |
 | `handover.HANDOVER` | `decisions.platform_rules.PlatformHandover` | a target from another autoscaler to us, and back |
@@ -35,3 +36,8 @@ def parts(module: str, name: str) -> tuple[Any, ...]:
     """The part `name` in `module` of every platform that has it, in the order of registration."""
     paths = (f"{platform}.{module}" for platform in PLATFORMS)
     return tuple(getattr(import_module(path), name) for path in paths if find_spec(path) is not None)
+
+
+def part(number: int, module: str, name: str) -> Any:  # noqa: ANN401 - each part has its own type
+    """The part `name` in `module` of one platform, by its place in the order of registration."""
+    return getattr(import_module(f"{PLATFORMS[number]}.{module}"), name)

@@ -1,4 +1,7 @@
-"""How the targets of one platform are read: what each platform tells this layer, and where the kinds of all of them meet."""
+"""How the targets of one platform are read: what each platform tells this layer, and where the kinds of all of them meet.
+
+Which kinds there are is data. The code that reads their objects is imported when the first of them is there.
+"""
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
@@ -46,22 +49,18 @@ class Hiding(Protocol):
 
 
 class WireKind(msgspec.Struct, frozen=True, kw_only=True):
-    """One kind of object, and what is read of it.
+    """One kind of object.
 
-    `type` is the pruned struct that an item decodes to; it has a field `kind`. `name` is the name of the kind among all platforms
-    (empty: `kind`). `group` is its API group, if that is not the platform's. `plural` is its resource on a server; if empty, it
-    has no watch of its own. `target`: its objects are targets, so the owners of their fields are kept. `needed`: a decision on
-    targets of this platform needs it. `any_kind_ending_so`: every kind with this ending, of any group, is watched once a target
-    refers to one. `envelope`: it comes in a cloud's own list. `key` returns an item's key, if that is not the namespace and name
-    in `metadata`. `verbs` are the verbs that mode Enforce needs in addition to reading. `optional` says what they are for, if a
-    loop can work without them. `shown` returns what a redacted snapshot keeps of an item, given the maker of pseudonyms. Without
-    it, that is decided word by word. `words_of` are the words of an item by which other objects refer to it: they stay.
-    `only_for` are the kinds of target that cannot be judged without its objects (empty: all of the platform). `of_cluster`:
-    each object is a workload cluster, which its targets name.
+    `name` is the name of the kind among all platforms (empty: `kind`). `group` is its API group, if that is not the
+    platform's. `plural` is its resource on a server; if empty, it has no watch of its own. `target`: its objects are targets,
+    so the owners of their fields are kept. `needed`: a decision on targets of this platform needs it. `any_kind_ending_so`:
+    every kind with this ending, of any group, is watched once a target refers to one. `envelope`: it comes in a cloud's own
+    list. `verbs` are the verbs that mode Enforce needs in addition to reading. `optional` says what they are for, if a loop
+    can work without them. `only_for` are the kinds of target that cannot be judged without its objects (empty: all of the
+    platform). `of_cluster`: each object is a workload cluster, which its targets name.
     """
 
     kind: str
-    type: type[msgspec.Struct]
     name: str = ""
     group: str = ""
     plural: str = ""
@@ -69,11 +68,8 @@ class WireKind(msgspec.Struct, frozen=True, kw_only=True):
     needed: bool = False
     any_kind_ending_so: bool = False
     envelope: Envelope | None = None
-    key: Callable[[Any], Key] | None = None
     verbs: tuple[str, ...] = ()
     optional: str = ""
-    shown: Callable[[dict[str, Any], Hiding], dict[str, Any]] | None = None
-    words_of: Callable[[dict[str, Any]], Iterable[str]] = lambda _: ()
     only_for: tuple[str, ...] = ()
     of_cluster: bool = False
 
@@ -110,15 +106,41 @@ class Rows(msgspec.Struct, frozen=True, kw_only=True):
     clusters: Iterable[ClusterIdentity] = ()
 
 
+class KindObjects(msgspec.Struct, frozen=True, kw_only=True):
+    """What is read of the objects of one kind.
+
+    `type` is the pruned struct that an item decodes to; it has a field `kind`. `key` returns an item's key, if that is not the
+    namespace and name in `metadata`. `shown` returns what a redacted snapshot keeps of an item, given the maker of pseudonyms.
+    Without it, that is decided word by word. `words_of` are the words of an item by which other objects refer to it: they stay.
+    """
+
+    type: type[msgspec.Struct]
+    key: Callable[[Any], Key] | None = None
+    shown: Callable[[dict[str, Any], Hiding], dict[str, Any]] | None = None
+    words_of: Callable[[dict[str, Any]], Iterable[str]] = lambda _: ()
+
+
+class PlatformObjects(msgspec.Struct, frozen=True, kw_only=True):
+    """How to read the objects of one platform. Nothing here may raise for the content of an object: that becomes a sentence in
+    `problems`, or an `UnreadableError` if that is impossible.
+
+    `kinds` are its kinds as in `WireKind.known_as`, and `rows` makes facts from their objects. Without any object there are no
+    rows. `referred` gives the object that a decoded target refers to, if that object must be read too. `words` are the label
+    keys, label values and states that its facts compare: they stay in a redacted snapshot.
+    """
+
+    kinds: Mapping[str, KindObjects]
+    rows: Callable[[Objects], Rows]
+    referred: Callable[[Any], Reference | None] = lambda _: None
+    words: tuple[str, ...] = ()
+
+
 class PlatformReading(msgspec.Struct, frozen=True, kw_only=True):
-    """How to read one platform. Nothing here may raise for the content of an object: that becomes a sentence in `problems`, or an
-    `UnreadableError` if that is impossible.
+    """What there is to read of one platform.
 
     `name` is the provider's name in policies. `group` is its API group (empty: none). `renamed`: an operator may have given the
-    group another name. `kinds` are its objects, and `rows` makes facts from them. `referred` gives the
-    object that a decoded target refers to, if that object must be read too. `words` are the label keys, label values and states
-    that its facts compare: they stay in a redacted snapshot. `annotations` are prefixes of keys that decisions read, on its
-    objects and on nodes. `autoscaler_namespaces` are where the platform itself runs an autoscaler that would size these targets.
+    group another name. `kinds` are its objects. `annotations` are prefixes of keys that decisions read, on its objects and on
+    nodes. `autoscaler_namespaces` are where the platform itself runs an autoscaler that would size these targets.
     `passing_taints` are prefixes of taints that its nodes have only for a while, so new nodes will not have them.
     `starting_taints` are taints of a node until it is usable, even if it is Ready. `labels` are keys of node labels whose values
     stay in a redacted snapshot.
@@ -126,12 +148,9 @@ class PlatformReading(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     kinds: tuple[WireKind, ...]
-    rows: Callable[[Objects], Rows]
     group: str = ""
     renamed: bool = False
-    referred: Callable[[Any], Reference | None] = lambda _: None
     annotations: tuple[str, ...] = ()
-    words: tuple[str, ...] = ()
     autoscaler_namespaces: tuple[str, ...] = ()
     passing_taints: tuple[str, ...] = ()
     starting_taints: tuple[str, ...] = ()
@@ -150,6 +169,19 @@ class PlatformReading(msgspec.Struct, frozen=True, kw_only=True):
 def readings() -> tuple[PlatformReading, ...]:
     """Those of all platforms."""
     return registered_platforms.parts("reading", "READING")
+
+
+@cache
+def objects_of(platform: str) -> PlatformObjects:
+    """How the objects of the platform of that name are read."""
+    number = next(number for number, reading in enumerate(readings()) if reading.name == platform)
+    objects: PlatformObjects = registered_platforms.part(number, "objects", "OBJECTS")
+    return objects
+
+
+def kind_objects(reading: PlatformReading, kind: WireKind) -> KindObjects:
+    """What is read of the objects of a platform's kind."""
+    return objects_of(reading.name).kinds[kind.known_as]
 
 
 @cache

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from reconciler.cluster.platform_reading import Key, PlatformReading, Reference, WireKind
+from reconciler.cluster.platform_reading import Key, PlatformReading, Reference, WireKind, objects_of
 from reconciler.cluster.target import TargetFacts, TargetRef
 
 
@@ -53,7 +53,7 @@ def judged(
     objects."""
     for facts in targets:
         item = kept.get(("", facts.ref.kind), {}).get((facts.ref.namespace, facts.ref.name)) if unread else None
-        refers_to = None if item is None else reading.referred(item)
+        refers_to = None if item is None else objects_of(reading.name).referred(item)
         missing = next((one for one in unread if _holds(one, reading, capi_group, facts, refers_to)), None)
         yield facts if missing is None else msgspec.structs.replace(facts, unseen=missing.sentence())
 

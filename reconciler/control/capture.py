@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 import msgspec
 from msgspec import Raw
 
-from reconciler.cluster.platform_reading import envelopes, is_target, of_any_group, readings
+from reconciler.cluster.platform_reading import envelopes, is_target, kind_objects, objects_of, of_any_group, readings
 from reconciler.cluster.snapshots.document import Document
 from reconciler.cluster.snapshots.intake import Intake
 from reconciler.cluster.snapshots.listing import Listing, Object, name_of
@@ -262,10 +262,10 @@ class _Reader:
         for listing in self.listings:
             group = api_group(listing.api_version)
             for reading in readings():
-                types = [kind.type for kind in reading.kinds if kind.target and kind.kind == listing.kind]
+                types = [kind_objects(reading, kind).type for kind in reading.kinds if kind.target and kind.kind == listing.kind]
                 if types and group == reading.group_here(self.capi_group):
                     items = decode(msgspec.json.encode(listing.items), list[types[0]])  # type: ignore[valid-type]
-                    references |= {reading.referred(item) for item in items}
+                    references |= {objects_of(reading.name).referred(item) for item in items}
         return {(item.group, item.kind) for item in references if item is not None}
 
 

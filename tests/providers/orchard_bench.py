@@ -22,9 +22,10 @@ from reconciler.providers.live_platforms import Surroundings
 from reconciler.providers.ownership_guard import judged_now
 from tests.policies import node_group, policy
 from tests.providers.ended_removals import ended_removals
-from tests.providers.example_platform import reading
+from tests.providers.example_platform import objects
 from tests.providers.example_platform.live import LIVE
-from tests.providers.example_platform.reading import KIND, Tree, TreeRow, Written
+from tests.providers.example_platform.objects import Tree, TreeRow, Written
+from tests.providers.example_platform.reading import KIND
 
 OWNER = "test"
 _FIELD = "valley"
@@ -120,11 +121,11 @@ class OrchardBench:
         world = read_snapshot({"nodes.json": json.dumps({"apiVersion": "v1", "kind": "NodeList", "items": nodes}).encode()})
         row = self._row()
         kept = {("", KIND): {(row.field, row.row): row}}
-        found = reading.rows(Objects(group="", captured=frozenset({KIND}), kept=kept, nodes=world.nodes))
+        found = objects.rows(Objects(group="", captured=frozenset({KIND}), kept=kept, nodes=world.nodes))
         return msgspec.structs.replace(world, targets=tuple(found.targets), machines=tuple(sorted(found.machines)))
 
     def facts(self) -> TargetFacts:
-        return reading.facts(self._row())
+        return objects.facts(self._row())
 
     def bound(self) -> Bound:
         facts = self.facts()

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import reconciler
-from reconciler.cluster.platform_reading import readings
+from reconciler.cluster.platform_reading import objects_of, readings
 from reconciler.policy.balancing import presets
 from reconciler.policy.platform.autoscaler_flags import platform_flags
 from reconciler.policy.platform.policy_keys import platform_keys
@@ -104,3 +104,9 @@ def test_what_they_bring_is_there() -> None:
     assert {"MachineSet.machine.openshift.io", "MachineAutoscaler", "autoscaling.openshift.io", "AutoScalingGroup"} <= names()
     assert {"aws", "clusterAPI", "openshift", "crusoe"} <= ALONE
     assert list(presets()) == ["Alibaba", "AWS", "Azure", "GCP", "IBM"]
+
+
+def test_each_kind_that_is_named_is_read() -> None:
+    """The names are data apart from the code that reads the objects."""
+    for reading in readings():
+        assert {kind.known_as for kind in reading.kinds} == set(objects_of(reading.name).kinds)

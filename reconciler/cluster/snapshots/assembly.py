@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 import msgspec
 
 from reconciler.cluster.nodes.node import Node, NodeShape
-from reconciler.cluster.platform_reading import Objects, readings
+from reconciler.cluster.platform_reading import Objects, objects_of, readings
 from reconciler.cluster.pods.pod_shaping import ShapeDraft, daemon_draft
 from reconciler.cluster.snapshots.buffer_pods import BufferDraft, buffer_drafts, buffer_pods
 from reconciler.cluster.snapshots.daemon_pods import daemon_pods
@@ -213,10 +213,12 @@ def _targets(
     clusters: list[ClusterIdentity] = []
     for reading in readings():
         of_platform = {where[1:]: kept.by_key() for where, kept in intake.of_platforms.items() if where[0] == reading.name}
+        if not of_platform:
+            continue
         own = captured.intersection(kind.known_as for kind in reading.kinds)
         group = reading.group_here(intake.capi_group)
         objects = Objects(group=group, captured=frozenset(own), kept=of_platform, nodes=nodes, shapes=shapes)
-        rows, unread = platform_rows(reading, objects)
+        rows, unread = platform_rows(reading, objects_of(reading.name).rows, objects)
         intake.unread = tuple(sorted({*intake.unread, *unread}))
         targets.extend(judged(intake.unread, reading, intake.capi_group, of_platform, rows.targets))
         machines.extend(rows.machines)

@@ -19,7 +19,7 @@ from reconciler.cluster.nodes.attachment import (
     volume_attachment,
 )
 from reconciler.cluster.nodes.node_rows import NodeRead, read_node
-from reconciler.cluster.platform_reading import PlatformReading, WireKind, read_annotations, readings
+from reconciler.cluster.platform_reading import PlatformReading, WireKind, kind_objects, read_annotations, readings
 from reconciler.cluster.pods.pod_shaping import daemon_draft
 from reconciler.cluster.snapshots.buffer_pods import StatedTemplate
 from reconciler.cluster.snapshots.document import Document
@@ -123,13 +123,13 @@ class Intake:
         self._unfinished: dict[str, str] = {}
         self._finished: set[str] = set()
         self._annotations = read_annotations(self.capi_group)
-        self._names: dict[tuple[str, str], str] = {}
-        self._own_kinds = frozenset(kind.kind for reading in readings() for kind in reading.kinds)
-        self._ending: dict[str, _Reader] = {
-            kind.kind: (decoder(kind.type), self._keeps(reading, kind))
-            for reading in readings()
-            for kind in reading.kinds
-            if kind.any_kind_ending_so
+        of_platforms = [(reading, kind) for reading in readings() for kind in reading.kinds]
+        self._own_kinds = frozenset(kind.kind for _, kind in of_platforms)
+        self._ending = {kind.kind: (reading, kind) for reading, kind in of_platforms if kind.any_kind_ending_so}
+        self._named = {
+            (reading.group_of(kind, self.capi_group), kind.kind): (reading, kind)
+            for reading, kind in of_platforms
+            if not kind.any_kind_ending_so
         }
         self._readers = self._all_readers()
 
@@ -174,7 +174,7 @@ class Intake:
     def partly_read(self) -> set[str]:
         """Kinds of which something could not be read. One object of a platform or of some other kinds concerns few others, which
         say so themselves. So does a Node, or a pod whose node is known."""
-        apart = _APART.union(self._names.values())
+        apart = _APART.union(kind.known_as for _, kind in self._named.values())
         return {one.kind for one in self.unread if not (one.name and (one.node is not None or one.kind in apart))}
 
     def close(self) -> None:
@@ -194,12 +194,19 @@ class Intake:
     def _reader(self, document: Document) -> _Reader | None:
         if self._elsewhere(document) or (document.kind in DEVICES and document.api_version not in _DEVICE_VERSIONS):
             return None
-        reader = self._readers.get((document.group, document.kind))
-        return reader or next((reader for ending, reader in self._ending.items() if document.kind.endswith(ending)), None)
+        where = document.group, document.kind
+        if where not in self._readers and (found := self._of_platform(document)) is not None:
+            self._readers[where] = self._platform_reader(*found)
+        return self._readers.get(where)
+
+    def _of_platform(self, document: Document) -> tuple[PlatformReading, WireKind] | None:
+        known = self._named.get((document.group, document.kind))
+        return known or next((found for ending, found in self._ending.items() if document.kind.endswith(ending)), None)
 
     def known_as(self, document: Document) -> str:
         """What the kind of a document is called among those of all platforms."""
-        return self._names.get((document.group, document.kind), document.kind)
+        known = self._named.get((document.group, document.kind))
+        return document.kind if known is None else known[1].known_as
 
     def wire_type(self, document: Document) -> type[msgspec.Struct] | None:
         """The fields that are read of the items of a document; None: it is skipped."""
@@ -269,22 +276,17 @@ class Intake:
         readers["", "ReplicationController"] = (decoder(workload.ReplicationController), self._replication_controller)
         readers["", "Service"] = (decoder(workload.Service), _keep(self.services, service, namespaced=True))
         readers["apps", "Deployment"] = (decoder(workload.Deployment), self._deployment)
-        for reading in readings():
-            for kind in reading.kinds:
-                if not kind.any_kind_ending_so:
-                    where = reading.group_of(kind, self.capi_group), kind.kind
-                    self._names[where] = kind.known_as
-                    readers[where] = (decoder(kind.type), self._keeps(reading, kind))
         return readers
 
-    def _keeps(self, reading: PlatformReading, kind: WireKind) -> Callable[[Any, int, Document], None]:
-        key_of = kind.key or _read_key
+    def _platform_reader(self, reading: PlatformReading, kind: WireKind) -> _Reader:
+        objects = kind_objects(reading, kind)
+        key_of = objects.key or _read_key
 
         def keep(item: Any, source: int, document: Document) -> None:  # noqa: ANN401 - the platform's own struct
             where = (document.group, document.kind) if kind.any_kind_ending_so else ("", kind.known_as)
             self.of_platforms.setdefault((reading.name, *where), Kept()).add(key_of(item), item, source)
 
-        return keep
+        return decoder(objects.type), keep
 
     def _node(self, item: node.Node, source: int, _: Document) -> None:
         self.nodes.add(_key(item.metadata), read_node(item, self._annotations), source)

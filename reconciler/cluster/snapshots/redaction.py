@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Raw
 
 from reconciler.cluster.nodes.node import ATTACH_LIMIT
-from reconciler.cluster.platform_reading import readings
+from reconciler.cluster.platform_reading import KindObjects, kind_objects, objects_of, readings
 from reconciler.cluster.snapshots.document import Document
 from reconciler.cluster.snapshots.intake import Intake
 from reconciler.cluster.snapshots.listing import Listing, Object, encoder, name_of
@@ -93,7 +93,7 @@ def redacted(listings: Iterable[Listing], pseudonyms: Pseudonyms, capi_group: st
     redacted_listings = list(listings)
     words = pseudonyms.add((*_forms(redacted_listings), *_words())).name(_names(redacted_listings))
     cleaner = _Cleaner(words, redacted_listings, capi_group)
-    shown_by = {kind.envelope.list_key: kind.shown for one in readings() for kind in one.kinds if kind.envelope is not None}
+    shown_by = {key: kind.shown for key, kind in _of_clouds()}
     intake = Intake(capi_group)
     result = []
     for listing in redacted_listings:
@@ -107,17 +107,24 @@ def redacted(listings: Iterable[Listing], pseudonyms: Pseudonyms, capi_group: st
     return result
 
 
+def _of_clouds() -> Iterator[tuple[str, KindObjects]]:
+    """The clouds' own lists by their keys."""
+    for reading in readings():
+        for kind in reading.kinds:
+            if kind.envelope is not None:
+                yield kind.envelope.list_key, kind_objects(reading, kind)
+
+
 def _words() -> Iterator[str]:
     """The kinds of each platform, its group, and what its facts compare."""
     for reading in readings():
-        yield from (*reading.words, reading.group, *(kind.kind for kind in reading.kinds))
+        yield from (*objects_of(reading.name).words, reading.group, *(kind.kind for kind in reading.kinds))
 
 
 def _forms(listings: Iterable[Listing]) -> set[str]:
     """Kinds, versions and groups of what is called by name, and words by which a cloud's answers refer to each other."""
     forms: set[str] = set()
-    of_platforms = [kind for reading in readings() for kind in reading.kinds]
-    words_of = {kind.envelope.list_key: kind.words_of for kind in of_platforms if kind.envelope is not None}
+    words_of = {key: kind.words_of for key, kind in _of_clouds()}
     for listing in listings:
         if listing.list_key in words_of:
             forms |= {word for item in listing.items for word in words_of[listing.list_key](item)}

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
-from reconciler.cluster.platform_reading import readings
+from reconciler.cluster.platform_reading import kind_objects, readings
 from reconciler.cluster.values.object_parts import DECODING_ERRORS
 from reconciler.values.decoding import decode
 
@@ -45,7 +45,7 @@ def _fields() -> tuple[tuple[str, frozenset[str], frozenset[str]], ...]:
         for reading in readings()
         for kind in reading.kinds
         if kind.envelope is not None
-        for fields in (msgspec.structs.fields(kind.type),)
+        for fields in (msgspec.structs.fields(kind_objects(reading, kind).type),)
     )
 
 

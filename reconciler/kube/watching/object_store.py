@@ -4,7 +4,7 @@ import msgspec
 from msgspec import Raw
 
 from reconciler.cluster import defects
-from reconciler.cluster.platform_reading import is_target, readings
+from reconciler.cluster.platform_reading import is_target, objects_of
 from reconciler.cluster.snapshots.document import Document
 from reconciler.cluster.snapshots.intake import Intake
 from reconciler.cluster.values.kept_objects import Kept, Key
@@ -159,12 +159,11 @@ class ObjectStore(Intake):
 
     def referred(self) -> set[tuple[str, str]]:
         """Group and kind of the objects that its targets refer to and that must be read as well."""
-        by_name = {reading.name: reading for reading in readings()}
         return {
             (reference.group, reference.kind)
             for (name, _, _), kept in self.of_platforms.items()
             for item in kept.values()
-            if self.is_target and (reference := by_name[name].referred(item)) is not None
+            if self.is_target and (reference := objects_of(name).referred(item)) is not None
         }
 
     def _key(self, item: Raw) -> Key:

@@ -6,8 +6,7 @@ from reconciler.cluster.target import TargetFacts, TargetRef
 from reconciler.cluster.world import World
 from reconciler.decisions.platform_rules import PlatformRules
 from reconciler.platforms.aws.facts.named_clusters import clusters
-from reconciler.platforms.aws.facts.template import RESOURCE
-from reconciler.platforms.aws.kinds import AUTO_SCALING_GROUP, READ_LAG_SECONDS
+from reconciler.platforms.aws.kinds import AUTO_SCALING_GROUP, READ_LAG_SECONDS, RESOURCE
 from reconciler.policy.documents import Discovery
 from reconciler.values.cluster_identity import ClusterIdentity
 

@@ -1,93 +1,29 @@
-"""How node pools and the objects around them are read from the answers of Crusoe's API.
+"""What there is to read of node pools, from the answers of Crusoe's API.
 
 All its lists are called `items`. A snapshot keeps each list below its own key, which names the kind.
 """
 
-from collections.abc import Callable
-from functools import partial
-from typing import Any
+from reconciler.cluster.platform_reading import Envelope, PlatformReading, WireKind
+from reconciler.platforms.crusoe import kinds
 
-import msgspec
-
-from reconciler.cluster.platform_reading import Envelope, Key, Objects, PlatformReading, Rows, WireKind
-from reconciler.cluster.targets.machine_rows import normalized_provider_id
-from reconciler.platforms.crusoe.facts import pool, wire
-from reconciler.platforms.crusoe.facts.ownership import PHASES, REMEDIATION_KEYS, REMEDIATION_PHASE
-from reconciler.platforms.crusoe.facts.shown import shown, words_of_instance, words_of_pool
-from reconciler.platforms.crusoe.facts.states import bare
-from reconciler.platforms.crusoe.facts.template import DRIVER_LABELS
-from reconciler.platforms.crusoe.facts.view import CrusoeView
-from reconciler.platforms.crusoe.kinds import NODE_POOL
-
-INSTANCE, CLUSTER, CAPACITY, RESERVATION = "CrusoeInstance", "CrusoeCluster", "CrusoeCapacity", "CrusoeReservation"
-MACHINE_TYPE, OPERATION, REMEDIATION = "CrusoeMachineType", "CrusoePoolOperation", "CrusoeClusterOperation"
-BEHAVIOUR = "CrusoeBehaviour"
-
-
-def rows(objects: Objects) -> Rows:
-    """Pools and their machines. Crusoe lists a deleted pool for a while."""
-    seen = view(objects)
-    return Rows(
-        targets=[pool.facts(item, seen) for item in seen.pools],
-        machines=[row for item in seen.pools for row in pool.machines(item, seen)],
-    )
-
-
-def view(objects: Objects) -> CrusoeView:
-    """Everything that was read, by its lookup key. Ids of machines are compared in lower case: some hosts report theirs in
-    capitals."""
-    nodes = ((normalized_provider_id(node.provider_id).lower(), node) for node in objects.nodes)
-    return CrusoeView(
-        pools=tuple(item for item in objects.of(NODE_POOL).values() if bare(item.state) != "DELETED"),
-        instances={item.id: item for item in objects.of(INSTANCE).values()},
-        clusters={item.id: item for item in objects.of(CLUSTER).values()},
-        reservations={item.id: item for item in objects.of(RESERVATION).values()},
-        stock={(item.type, item.location): item.quantity for item in objects.of(CAPACITY).values()},
-        types={item.product_name: item for item in objects.of(MACHINE_TYPE).values()},
-        operations=tuple(objects.of(OPERATION).values()),
-        remediations=tuple(objects.of(REMEDIATION).values()),
-        behaviour=next(iter(objects.of(BEHAVIOUR).values()), wire.Behaviour()),
-        captured=objects.captured - {NODE_POOL},
-        nodes={name: node for name, node in nodes if name},
-        shapes=objects.shapes,
-    )
-
-
-def _kind(kind: str, list_key: str, read: type[msgspec.Struct], key: Callable[[Any], Key]) -> WireKind:
-    return WireKind(kind=kind, type=read, envelope=Envelope(list_key=list_key), key=key, shown=partial(shown, read))
-
+_LISTS = {
+    kinds.INSTANCE: "nodePoolInstances",
+    kinds.CLUSTER: "crusoeClusters",
+    kinds.CAPACITY: "crusoeCapacities",
+    kinds.RESERVATION: "crusoeReservations",
+    kinds.MACHINE_TYPE: "crusoeMachineTypes",
+    kinds.OPERATION: "nodePoolOperations",
+    kinds.REMEDIATION: "autoClusterOperations",
+    kinds.BEHAVIOUR: "crusoeBehaviour",
+}
 
 READING = PlatformReading(
     name="crusoe",
     kinds=(
-        WireKind(
-            kind=NODE_POOL,
-            type=wire.NodePool,
-            envelope=Envelope(list_key="nodePools"),
-            key=lambda item: ("", item.id),
-            target=True,
-            shown=partial(shown, wire.NodePool),
-            words_of=words_of_pool,
-        ),
-        WireKind(
-            kind=INSTANCE,
-            type=wire.Instance,
-            envelope=Envelope(list_key="nodePoolInstances"),
-            key=lambda item: ("", item.id),
-            shown=partial(shown, wire.Instance),
-            words_of=words_of_instance,
-        ),
-        _kind(CLUSTER, "crusoeClusters", wire.Cluster, lambda item: ("", item.id)),
-        _kind(CAPACITY, "crusoeCapacities", wire.Capacity, lambda item: (item.location, item.type)),
-        _kind(RESERVATION, "crusoeReservations", wire.Reservation, lambda item: ("", item.id)),
-        _kind(MACHINE_TYPE, "crusoeMachineTypes", wire.MachineType, lambda item: ("", item.product_name)),
-        _kind(OPERATION, "nodePoolOperations", wire.PoolOperation, lambda item: ("", item.operation_id)),
-        _kind(REMEDIATION, "autoClusterOperations", wire.ClusterOperation, lambda item: ("", item.operation_id)),
-        _kind(BEHAVIOUR, "crusoeBehaviour", wire.Behaviour, lambda _: ("", "")),
+        WireKind(kind=kinds.NODE_POOL, envelope=Envelope(list_key="nodePools"), target=True),
+        *(WireKind(kind=kind, envelope=Envelope(list_key=list_key)) for kind, list_key in _LISTS.items()),
     ),
-    rows=rows,
-    words=(REMEDIATION_PHASE, *(f"{REMEDIATION_KEYS}{word}" for word in ("scheduled", "draining", "maintenance")), *PHASES),
-    labels=DRIVER_LABELS,
+    labels=kinds.DRIVER_LABELS,
     autoscaler_namespaces=("crusoe-system",),
-    passing_taints=(REMEDIATION_KEYS,),
+    passing_taints=(kinds.REMEDIATION_KEYS,),
 )

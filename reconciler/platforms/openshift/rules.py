@@ -6,9 +6,7 @@ from reconciler.cluster.target import Machine, TargetFacts, TargetRef
 from reconciler.cluster.targets.capacity import DISK_KEY
 from reconciler.cluster.values.resources import EPHEMERAL_STORAGE
 from reconciler.decisions.platform_rules import PlatformRules
-from reconciler.platforms.openshift.facts.machines import DELETE_MARKS
-from reconciler.platforms.openshift.facts.other_writers import TWIN
-from reconciler.platforms.openshift.kinds import GROUP, MACHINE_SET
+from reconciler.platforms.openshift.kinds import DELETE_MARKS, GROUP, MACHINE_SET, TWIN
 from reconciler.policy.documents import Discovery
 
 _TWINS = "openshift-cluster-api"

@@ -35,13 +35,13 @@ def _objects(**sizes: int) -> Objects:
 
 
 def _reading(*, target: bool = True) -> PlatformReading:
-    kinds = (WireKind(kind="Pool", type=_Pool, target=target),)
-    return PlatformReading(name="example", group="example.com", kinds=kinds, rows=_rows)
+    kinds = (WireKind(kind="Pool", target=target),)
+    return PlatformReading(name="example", group="example.com", kinds=kinds)
 
 
 def test_the_others_are_there() -> None:
     """The one that fails is named with the place of the defect."""
-    rows, (unread,) = platform_rows(_reading(), _objects(a=2, b=0, c=3))
+    rows, (unread,) = platform_rows(_reading(), _rows, _objects(a=2, b=0, c=3))
     assert [(facts.ref.name, facts.replicas) for facts in rows.targets] == [("a", 3), ("c", 2)]
     assert unread.title == "Pool prod/b"
     assert unread.why.startswith("a defect of reconciler (ZeroDivisionError at ")
@@ -49,11 +49,11 @@ def test_the_others_are_there() -> None:
 
 def test_nothing_is_unread_where_nothing_fails() -> None:
     """All targets, read once."""
-    rows, unread = platform_rows(_reading(), _objects(a=2, c=3))
+    rows, unread = platform_rows(_reading(), _rows, _objects(a=2, c=3))
     assert (len(tuple(rows.targets)), unread) == (2, ())
 
 
 def test_what_no_target_is_to_blame_for() -> None:
     """A defect that is met with an object that is no target is told as it is."""
     with pytest.raises(ZeroDivisionError):
-        platform_rows(_reading(target=False), _objects(b=0))
+        platform_rows(_reading(target=False), _rows, _objects(b=0))

@@ -64,7 +64,7 @@ EQUIVALENT: dict[str, dict[str, str]] = {
             "item['VersionNumber'] >= latest[template]['VersionNumber']"
         ): ("a template has every version number once"),
     },
-    "reconciler/platforms/openshift/reading.py": {
+    "reconciler/platforms/openshift/objects.py": {
         (
             "known.failed and known.node and there and (known.node not in there) -> "
             "known.failed and there and (known.node not in there)"

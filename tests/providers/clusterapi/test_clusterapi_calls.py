@@ -10,7 +10,7 @@ from reconciler.kube.connection.api import Api, ApiError
 from reconciler.kube.watching.collection import Served
 from reconciler.platforms.clusterapi.facts import wire
 from reconciler.platforms.clusterapi.live import LIVE
-from reconciler.platforms.clusterapi.reading import READING
+from reconciler.platforms.clusterapi.objects import OBJECTS
 from reconciler.platforms.clusterapi.writing.api_version import ClusterApiVersion, newest, served_version
 from reconciler.platforms.clusterapi.writing.target_readings import living_machines, read_machine, read_target
 from reconciler.platforms.openshift.live import LIVE as OPENSHIFT
@@ -263,5 +263,5 @@ def test_the_template_that_a_target_refers_to(reference: Object, referred: tuple
     item = msgspec.convert(
         {"metadata": {"name": "x"}, "spec": {"template": {"spec": {"infrastructureRef": reference}}}}, wire.Scalable
     )
-    found = READING.referred(item)
+    found = OBJECTS.referred(item)
     assert (None if found is None else (found.group, found.kind, found.name)) == (None if referred is None else (*referred, "t"))

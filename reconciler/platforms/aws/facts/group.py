@@ -18,11 +18,11 @@ from reconciler.platforms.aws.facts.named_clusters import clusters
 from reconciler.platforms.aws.facts.notices import Notice
 from reconciler.platforms.aws.facts.ownership import cautions, foreign_protection, unseen, writers
 from reconciler.platforms.aws.facts.reservations import NOTHING_RESERVED, ReservedCapacity
-from reconciler.platforms.aws.facts.template import LABEL, RESOURCE, TAINT, TEMPLATE, template
+from reconciler.platforms.aws.facts.template import template
 from reconciler.platforms.aws.facts.units import units_of
 from reconciler.platforms.aws.facts.view import AwsView, region_of
 from reconciler.platforms.aws.facts.zonal_shifts import shift_cautions, zone_shifts
-from reconciler.platforms.aws.kinds import AUTO_SCALING_GROUP
+from reconciler.platforms.aws.kinds import AUTO_SCALING_GROUP, LABEL, RESOURCE, TAINT, TEMPLATE
 
 _OPTION = TEMPLATE + "autoscaling-options/"
 _MARKS = "reconciler.dev/"

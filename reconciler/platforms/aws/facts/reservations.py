@@ -18,9 +18,9 @@ from reconciler.platforms.aws.facts.units import NOT_COUNTED, units_of
 from reconciler.platforms.aws.facts.view import AwsView, region_of
 from reconciler.platforms.aws.facts.wire import AutoScalingGroup
 from reconciler.platforms.aws.facts.wire_launch import CapacityReservation, LaunchTemplateData
+from reconciler.platforms.aws.kinds import RESERVATION
 from reconciler.values.instant import instant_text
 
-RESERVATION = "CapacityReservation"
 ACTIVE, OPEN = "active", "open"
 _DEFAULT, _BLOCK = "default", "capacity-block"
 _ONLY, _FIRST, _NONE = "capacity-reservations-only", "capacity-reservations-first", "none"

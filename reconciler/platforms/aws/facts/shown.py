@@ -11,8 +11,8 @@ from typing import Any
 import msgspec
 
 from reconciler.cluster.platform_reading import Hiding
-from reconciler.platforms.aws.facts.template import LABEL, RESOURCE, TAINT, TEMPLATE
 from reconciler.platforms.aws.facts.user_data import without_the_rest
+from reconciler.platforms.aws.kinds import LABEL, RESOURCE, TAINT, TEMPLATE
 from reconciler.values.decoding import convert
 from reconciler.values.quantity import is_quantity
 

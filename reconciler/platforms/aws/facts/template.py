@@ -16,10 +16,9 @@ from reconciler.platforms.aws.facts.node_sizing import capacity as machine_capac
 from reconciler.platforms.aws.facts.view import region_of
 from reconciler.platforms.aws.facts.wire import AutoScalingGroup
 from reconciler.platforms.aws.facts.wire_beside import ManagedNodeGroup
+from reconciler.platforms.aws.kinds import LABEL, RESOURCE, TAINT
 from reconciler.values.name_syntax import label_value_fault, qualified_name_fault
 
-TEMPLATE = "k8s.io/cluster-autoscaler/node-template/"
-LABEL, TAINT, RESOURCE = TEMPLATE + "label/", TEMPLATE + "taint/", TEMPLATE + "resources/"
 _INSTANCE_TYPE_LABEL = "node.kubernetes.io/instance-type"
 _ARCH_LABEL, _REGION_LABEL = "kubernetes.io/arch", "topology.kubernetes.io/region"
 _NODE_GROUP_TAG, _NODE_GROUP_LABEL = "eks:nodegroup-name", "eks.amazonaws.com/nodegroup"

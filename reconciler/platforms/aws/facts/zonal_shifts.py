@@ -15,8 +15,8 @@ from reconciler.cluster.values.instant import unix_seconds_or_zero
 from reconciler.platforms.aws.facts.view import AwsView, region_of
 from reconciler.platforms.aws.facts.wire import AutoScalingGroup
 from reconciler.platforms.aws.facts.wire_launch import ManagedResource
+from reconciler.platforms.aws.kinds import MANAGED_RESOURCE
 
-MANAGED_RESOURCE = "ManagedResource"
 _CLUSTER = ":cluster/"
 
 

@@ -11,9 +11,7 @@ import msgspec
 from msgspec import Raw
 
 from reconciler.cluster.snapshots.document import Document
-from reconciler.platforms.aws.facts.reservations import RESERVATION
-from reconciler.platforms.aws.facts.zonal_shifts import MANAGED_RESOURCE
-from reconciler.platforms.aws.kinds import AUTO_SCALING_GROUP
+from reconciler.platforms.aws.kinds import AUTO_SCALING_GROUP, MANAGED_RESOURCE, RESERVATION
 from reconciler.platforms.aws.writing.accounts import Accounts
 from reconciler.platforms.aws.writing.asking import Region
 from reconciler.platforms.aws.writing.calls import AUTO_SCALING, Aws, AwsError, Parameters, paged

@@ -7,11 +7,11 @@ The problem is reported if a group depends on it. Neither keeps anything else fr
 
 from collections.abc import Iterable
 
-from reconciler.platforms.aws.facts.reservations import ACTIVE, OPEN, RESERVATION, names_reservations
+from reconciler.platforms.aws.facts.reservations import ACTIVE, OPEN, names_reservations
 from reconciler.platforms.aws.facts.view import AwsView
 from reconciler.platforms.aws.facts.wire import AutoScalingGroup
 from reconciler.platforms.aws.facts.wire_launch import LaunchTemplateVersion
-from reconciler.platforms.aws.facts.zonal_shifts import MANAGED_RESOURCE
+from reconciler.platforms.aws.kinds import MANAGED_RESOURCE, RESERVATION
 from reconciler.platforms.aws.writing.calls import EC2, ZONAL_SHIFT, Aws, AwsError, Parameters, paged
 from reconciler.values.decoding import convert
 

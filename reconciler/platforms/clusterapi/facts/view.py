@@ -8,10 +8,9 @@ import msgspec
 from reconciler.cluster.target import TargetRef
 from reconciler.cluster.wire.meta import OwnerReference
 from reconciler.platforms.clusterapi.facts import wire
-from reconciler.platforms.clusterapi.kinds import MACHINE_DEPLOYMENT, MACHINE_POOL, MACHINE_SET
+from reconciler.platforms.clusterapi.kinds import CAPI_GROUP, MACHINE_DEPLOYMENT, MACHINE_POOL, MACHINE_SET
 from reconciler.values.parent_sizes import DeclaredSize
 
-CAPI_GROUP = "cluster.x-k8s.io"
 Key = tuple[str, str]
 """Namespace and name."""
 

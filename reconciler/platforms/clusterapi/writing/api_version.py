@@ -6,8 +6,7 @@ from collections.abc import Iterable, Mapping
 import msgspec
 
 from reconciler.kube.connection.api import Api, ApiError
-from reconciler.platforms.clusterapi.facts.view import CAPI_GROUP
-from reconciler.platforms.clusterapi.kinds import MACHINE_DEPLOYMENT, MACHINE_POOL, MACHINE_SET
+from reconciler.platforms.clusterapi.kinds import CAPI_GROUP, MACHINE_DEPLOYMENT, MACHINE_POOL, MACHINE_SET
 from reconciler.values.decoding import decode
 
 _PLURALS = {

@@ -7,7 +7,7 @@ from reconciler.kube.connection.api import Api, ApiError
 from reconciler.platforms.clusterapi.facts import wire
 from reconciler.platforms.clusterapi.facts.view import ClusterApiView, controlling
 from reconciler.platforms.clusterapi.kinds import MACHINE_DEPLOYMENT, MACHINE_SET
-from reconciler.platforms.clusterapi.reading import FACTS
+from reconciler.platforms.clusterapi.objects import FACTS
 from reconciler.platforms.clusterapi.writing.api_version import ClusterApiVersion
 from reconciler.providers.machines.dialect import MachineReading, Reading
 from reconciler.values.decoding import decoder

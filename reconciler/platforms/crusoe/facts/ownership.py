@@ -7,8 +7,8 @@ from reconciler.platforms.crusoe.facts import wire
 from reconciler.platforms.crusoe.facts.rooms import reserved
 from reconciler.platforms.crusoe.facts.states import ROTATING, RUNNING, STOPPED, bare
 from reconciler.platforms.crusoe.facts.view import BESIDE, KEEPS, TRIMS, CrusoeView
+from reconciler.platforms.crusoe.kinds import REMEDIATION_KEYS
 
-REMEDIATION_KEYS = "crusoe.ai/remediation."
 REMEDIATION_PHASE = f"{REMEDIATION_KEYS}phase"
 _WATCHED = "monitored"
 PHASES = (_WATCHED, "cordoned", "draining", "force-draining", "action-running", "uncordoning")

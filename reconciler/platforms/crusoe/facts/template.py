@@ -10,15 +10,12 @@ from reconciler.cluster.values.resources import Resources
 from reconciler.cluster.values.selection import label_pairs
 from reconciler.platforms.crusoe.facts import wire
 from reconciler.platforms.crusoe.facts.view import CrusoeView
+from reconciler.platforms.crusoe.kinds import FS_DRIVER, SHARED_DISKS, SSD_DRIVER
 
 POOL_LABEL = "crusoe.ai/nodepool.id"
 _TYPE_LABEL = "node.kubernetes.io/instance-type"
 _GB = 1_000_000_000
 _MAX_PODS = 110
-# SOURCE: crusoecloud/crusoe-csi-driver: its two plugins, and the topology that each reports of a node.
-_SSD_DRIVER, _FS_DRIVER = "ssd.csi.crusoe.ai", "fs.csi.crusoe.ai"
-_SHARED_DISKS = f"{_FS_DRIVER}/supports-shared-disks"
-DRIVER_LABELS = (f"{_SSD_DRIVER}/location", f"{_FS_DRIVER}/location", _SHARED_DISKS)
 
 
 def template(pool: wire.NodePool, view: CrusoeView) -> TargetTemplate:
@@ -58,11 +55,11 @@ def _driver_labels(pool: wire.NodePool, view: CrusoeView) -> Iterator[tuple[str,
     """What crusoe-csi-driver tells nodes apart by: the location, and whether a type takes shared disks, as a node of it says."""
     location = view.location(pool)
     if location:
-        yield from ((driver, f"{driver}/location", location) for driver in (_SSD_DRIVER, _FS_DRIVER))
+        yield from ((driver, f"{driver}/location", location) for driver in (SSD_DRIVER, FS_DRIVER))
     same_type = (one for one in view.pools if pool.type and one.type == pool.type)
-    labels = {view.shapes[node.shape].label(_SHARED_DISKS) for one in same_type for node in _ready_nodes(one, view)} - {None}
+    labels = {view.shapes[node.shape].label(SHARED_DISKS) for one in same_type for node in _ready_nodes(one, view)} - {None}
     if len(labels) == 1:
-        yield from ((_FS_DRIVER, _SHARED_DISKS, value) for value in labels if value)
+        yield from ((FS_DRIVER, SHARED_DISKS, value) for value in labels if value)
 
 
 def _alike(pool: wire.NodePool, view: CrusoeView) -> tuple[Node, str] | None:

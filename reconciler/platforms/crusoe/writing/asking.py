@@ -14,14 +14,15 @@ from msgspec import Raw
 
 from reconciler.cluster.snapshots.document import Document
 from reconciler.platforms.crusoe.facts.states import CHANGING, bare, counts
-from reconciler.platforms.crusoe.kinds import NODE_POOL, READ_LAG_SECONDS
-from reconciler.platforms.crusoe.reading import (
+from reconciler.platforms.crusoe.kinds import (
     BEHAVIOUR,
     CAPACITY,
     CLUSTER,
     INSTANCE,
     MACHINE_TYPE,
+    NODE_POOL,
     OPERATION,
+    READ_LAG_SECONDS,
     REMEDIATION,
     RESERVATION,
 )

@@ -4,10 +4,8 @@ from reconciler.cluster.target import Machine, TargetRef
 from reconciler.cluster.values.instant import unix_seconds_or_zero
 from reconciler.platforms.openshift.facts import wire
 from reconciler.platforms.openshift.facts.machineset import reference
-from reconciler.platforms.openshift.kinds import GROUP
+from reconciler.platforms.openshift.kinds import DELETE_MARKS, GROUP
 
-# Its controllers read both spellings; the Cluster Autoscaler writes both.
-DELETE_MARKS = (f"{GROUP}/delete-machine", f"{GROUP}/cluster-api-delete-machine")
 _ZONE = f"{GROUP}/zone"
 _BEING_MADE = ("Provisioning", "Provisioned")
 

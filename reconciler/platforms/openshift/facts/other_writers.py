@@ -4,12 +4,11 @@ from collections.abc import Collection, Mapping
 
 from reconciler.cluster.target import OtherWriter
 from reconciler.platforms.openshift.facts import wire
-from reconciler.platforms.openshift.kinds import AUTOSCALING_GROUP, GROUP, MACHINE_AUTOSCALER
+from reconciler.platforms.openshift.kinds import AUTOSCALING_GROUP, GROUP, MACHINE_AUTOSCALER, TWIN
 
 AUTOSCALER_MARK = "autoscaling.openshift.io/machineautoscaler"
 HIVE_LABELS = ("hive.openshift.io/machine-pool", "hive.openshift.io/managed")
 ROLE = f"{GROUP}/cluster-api-machine-role"
-TWIN = "its twin in Cluster API"
 _OURS, _MIGRATION = "MachineAPI", "a migration between two APIs"
 
 

@@ -7,10 +7,10 @@ from reconciler.kube.connection.api import Api, ApiError
 from reconciler.kube.watching.collection import Served
 from reconciler.platforms.openshift.facts import wire
 from reconciler.platforms.openshift.facts.kept_nodes import failed_beside
-from reconciler.platforms.openshift.facts.machines import DELETE_MARKS, failure, target_of
+from reconciler.platforms.openshift.facts.machines import failure, target_of
 from reconciler.platforms.openshift.facts.machineset import facts
-from reconciler.platforms.openshift.kinds import AUTOSCALING_GROUP, GROUP
-from reconciler.platforms.openshift.reading import autoscaler_of
+from reconciler.platforms.openshift.kinds import AUTOSCALING_GROUP, DELETE_MARKS, GROUP
+from reconciler.platforms.openshift.objects import autoscaler_of
 from reconciler.providers.machines.dialect import MachineReading, Reading
 from reconciler.values.decoding import decoder
 

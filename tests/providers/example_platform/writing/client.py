@@ -7,7 +7,7 @@ from urllib.parse import quote, urlsplit
 import msgspec
 
 from reconciler.cluster.target import TargetRef
-from tests.providers.example_platform.reading import TreeRow
+from tests.providers.example_platform.objects import TreeRow
 
 
 class OrchardError(Exception):

@@ -9,7 +9,7 @@ from reconciler.decisions.ownership.owner import OUR_MANAGER
 from reconciler.plan.plan import Bound
 from reconciler.providers.contract import LeavingMachine, RemovalState, TargetRemoval, WriteCode, WriteResult
 from reconciler.providers.ownership_guard import moved, not_ours, objection, objection_to_adopt
-from tests.providers.example_platform.reading import TreeRow, Written, facts
+from tests.providers.example_platform.objects import TreeRow, Written, facts
 from tests.providers.example_platform.writing.client import Orchard, OrchardError
 
 _CODES = {404: WriteCode.NOT_FOUND, 412: WriteCode.STALE}
