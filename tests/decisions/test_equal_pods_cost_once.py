@@ -18,7 +18,7 @@ from reconciler.decisions.growth import options, stages
 from reconciler.decisions.growth.cost import posed_problem, tier_growth
 from reconciler.decisions.memory import Memory
 from reconciler.decisions.removal import candidates, load
-from reconciler.policy.documents import Budget, Expander, PodRules, PolicySet, RequestReading, RequestsFrom
+from reconciler.policy.documents import Budget, Expander, PodRules, PolicySet, RequestReading, RequestsFrom, ScaleDown, Toggle
 from reconciler.scheduling.topology.domains import DomainMap
 from tests.builders import NOW, ClusterBuilder, node_group, policy, selector
 
@@ -111,6 +111,18 @@ def test_equal_nodes_are_looked_at_once(nodes: int) -> None:
     assert calls[_code(load.NodeLoads._plain_sum)] == 1
     # What the template states is compared with a node of each shape, then with all shapes.
     assert calls[_code(witnesses.least_of)] == 2
+
+
+def test_nodes_with_different_loads_ask_the_rules_of_their_group_once() -> None:
+    """Ten nodes with 1 to 10 pods that need a core each: none has the load of another, and the same rules keep all of them."""
+    cluster = ClusterBuilder()
+    names = cluster.group("general", nodes=10, cpu="20", memory="100Gi")
+    on = [name for number, name in enumerate(names, start=1) for _ in range(number)]
+    cluster.pods("web", len(on), cpu="1", on=on)
+    rules = policy(node_group("general", max=100, scale_down=ScaleDown(mode=Toggle.DISABLED)))
+    calls = calls_of(_deciding(cluster, rules, Memory()))
+    assert calls[_code(candidates._look_at)] == 10
+    assert calls[_code(candidates._own_blockers)] == 1
 
 
 def _pending(pods: int) -> Deciding:

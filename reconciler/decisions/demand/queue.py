@@ -6,7 +6,6 @@ time of a step grows with lots, not with pods.
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
 from itertools import chain, groupby
 
 import msgspec
@@ -78,7 +77,18 @@ def _one_by_one(lots: Iterable[Lot]) -> Iterator[tuple[Served, Sequence[int]]]:
         first = end
 
 
-_Entry = Served | Callable[[], Served]
+class _OnNodes(msgspec.Struct, frozen=True, gc=False):
+    """Pods that have room on nodes, as `placements` says: (node, pods). `serve` is the outcome on a node."""
+
+    placements: Sequence[tuple[int, int]]
+    serve: Callable[[int], Served]
+
+    def told(self) -> list[tuple[Served, int]]:
+        """The outcome on each node."""
+        return [(self.serve(node), count) for node, count in self.placements]
+
+
+_Entry = Served | _OnNodes
 
 
 class Queue:
@@ -104,9 +114,10 @@ class Queue:
     def take_on(self, shape: int, placements: Sequence[tuple[int, int]], serve: Callable[[int], Served]) -> None:
         """The next pods of a shape have room on nodes, as `placements` says: (node, pods). `serve`: the outcome on a node, which
         is asked for only if these places count in the end."""
-        for node, count in placements:
+        if placements:
+            count = sum(many for _, many in placements)
             self._taken[shape] += count
-            self._served[shape].append((partial(serve, node), count))
+            self._served[shape].append((_OnNodes(placements, serve), count))
 
     @property
     def taken(self) -> dict[int, int]:
@@ -147,9 +158,11 @@ class Queue:
         lots = [lot for lot in self._apart if lot.pods]
         for shape, served in self._served.items():
             first, pods = 0, self._pods[shape]
-            told = [(entry if isinstance(entry, Served) else entry(), count) for entry, count in served]
+            told = list[tuple[Served, int]]()
+            for entry, count in served:
+                told += [(entry, count)] if isinstance(entry, Served) else entry.told()
             self._served[shape] = [*told]
-            for entry, count in told:
-                lots.append(Lot(shape, pods[first : first + count], entry))
+            for outcome, count in told:
+                lots.append(Lot(shape, pods[first : first + count], outcome))
                 first += count
         return [lot for lot in lots if lot.pods]

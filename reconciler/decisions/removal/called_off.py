@@ -18,7 +18,7 @@ from reconciler.decisions.reasons.kept_nodes import BelowMinSize, GroupObserved,
 from reconciler.decisions.removal.candidates import node_holds
 from reconciler.decisions.removal.drains.disruption_ledger import DisruptionLedger
 from reconciler.decisions.removal.drains.drain import DrainJudge
-from reconciler.decisions.removal.keeps import DRAIN, OF_NODES, NodeAsked, kept
+from reconciler.decisions.removal.keeps import DRAIN, OF_NODES, NodeAsked, kept_by, rules_asked_by
 from reconciler.decisions.situation.group_situation import LEAVING_TAINTS
 from reconciler.decisions.view import View
 from reconciler.decisions.work import Work
@@ -27,6 +27,7 @@ from reconciler.plan.reason import Blocker
 from reconciler.policy.documents import Mode, PolicySet
 
 OUR_TAINT = LEAVING_TAINTS[0]
+_RULES = rules_asked_by(OF_NODES, DRAIN)
 
 
 class CalledOff(msgspec.Struct, frozen=True, kw_only=True):
@@ -93,7 +94,7 @@ def _group_says(view: View, index: int) -> Blocker | None:
         annotations=dict(view.world.nodes[index].annotations),
     )
     held = node_holds(view.world, index, view.now_seconds)
-    return next(chain(kept(OF_NODES, DRAIN, asked), (why.blocker() for why in (*held.lasting, *held.ending))), None)
+    return next(chain(kept_by(_RULES, asked), (why.blocker() for why in (*held.lasting, *held.ending))), None)
 
 
 def _pods_on(world: World, nodes: list[int]) -> dict[int, list[int]]:

@@ -11,7 +11,16 @@ from reconciler.decisions.removal.device_load import device_shares
 from reconciler.decisions.removal.drains.disruption_ledger import DisruptionLedger
 from reconciler.decisions.removal.drains.do_not_disrupt import NO_HOLDS, Holds, disruption_holds
 from reconciler.decisions.removal.ignored_pods import ignored_pods, requests_of
-from reconciler.decisions.removal.keeps import OF_NODES, PLAN, NodeAsked, NodeLeaving, NotUnderutilized, kept
+from reconciler.decisions.removal.keeps import (
+    OF_NODES,
+    PLAN,
+    NodeAsked,
+    NodeLeaving,
+    NotUnderutilized,
+    blocker_of,
+    kept_by,
+    rules_asked_by,
+)
 from reconciler.decisions.removal.load import NodeLoad, NodeLoads, last_end
 from reconciler.decisions.removal.utilization import threshold_percent, utilization_permille
 from reconciler.decisions.situation.denied_writes import REMOVAL, denied_now
@@ -21,6 +30,9 @@ from reconciler.plan.reason import Blocker
 from reconciler.policy.documents import RemovalReason
 
 _NOT_MANAGED = NotManaged().blocker()
+_RULES = rules_asked_by(OF_NODES, PLAN)
+_Place = tuple[int, int, NodeState]
+"""Its group, the shape of the node and its state."""
 
 
 class Candidate(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -54,14 +66,21 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 def look_at_nodes(draft: Draft, ledger: DisruptionLedger) -> tuple[Candidate, ...]:
     """Every node of the World, in its order. Of nodes that nothing tells apart, only the first is looked at."""
     loads, devices = NodeLoads(draft, ledger), device_shares(draft.world)
-    first: dict[tuple[object, ...], Candidate] = {}
+    first: dict[tuple[_Place, int], Candidate] = {}
+    own: dict[_Place, tuple[Blocker, ...]] = {}
     found: list[Candidate] = []
     for index, node in enumerate(draft.world.nodes):
         load = loads.of(index, draft.world.node_shapes[node.shape])
-        alike = None if devices else _alike(draft, load, index)
+        place = _place(draft, index)
+        alike = None if devices or place is None or load.kind is None else (place, load.kind)
         known = first.get(alike) if alike is not None else None
         if known is None:
-            known = _look_at(draft, load, devices, index)
+            blockers = own.get(place) if place is not None else None
+            if blockers is None:
+                blockers = _own_blockers(draft, index)
+                if place is not None:
+                    own[place] = blockers
+            known = _look_at(draft, load, devices, index, blockers)
             if alike is not None:
                 first[alike] = known
         else:
@@ -70,21 +89,21 @@ def look_at_nodes(draft: Draft, ledger: DisruptionLedger) -> tuple[Candidate, ..
     return tuple(found)
 
 
-def _alike(draft: Draft, load: NodeLoad, index: int) -> tuple[object, ...] | None:
-    """Equal for nodes that `_look_at` answers equally; None where something is said about the node by name."""
-    node, where = draft.world.nodes[index], draft.members.group_of[index]
-    if load.kind is None or node.annotations or node.unread or draft.empties(index) or index in draft.repairs.held:
+def _place(draft: Draft, index: int) -> _Place | None:
+    """Equal for nodes that the same rules keep, and that `_look_at` answers equally if their loads are equal. None if something
+    is said about the node by name."""
+    node, where, state = draft.world.nodes[index], draft.members.group_of[index], draft.states[index]
+    if node.annotations or node.unread or state is NodeState.LEAVING or draft.empties(index) or index in draft.repairs.held:
         return None
     machine = draft.members.machine_of.get(index)
     if machine is not None and machine.updating:
         return None
     facts = draft.groups[where].group.facts if where >= 0 else None
-    if facts is not None and facts.keeps_nodes:
-        return None
-    return where, node.shape, draft.states[index], load.kind
+    return None if facts is not None and facts.keeps_nodes else (where, node.shape, state)
 
 
-def _look_at(draft: Draft, load: NodeLoad, devices: Mapping[str, int], index: int) -> Candidate:
+def _look_at(draft: Draft, load: NodeLoad, devices: Mapping[str, int], index: int, own: tuple[Blocker, ...]) -> Candidate:
+    """`own` keep the node itself, before any pod."""
     world = draft.world
     shape = world.node_shapes[world.nodes[index].shape]
     where = draft.members.group_of[index]
@@ -106,7 +125,10 @@ def _look_at(draft: Draft, load: NodeLoad, devices: Mapping[str, int], index: in
         state = NodeState.EMPTY
     elif state is NodeState.IN_USE and reason is RemovalReason.UNDERUTILIZED:
         state = NodeState.UNDERUTILIZED
-    own = _own_blockers(draft, group, index, state, utilization, used=reason is None and not above_max)
+    in_use = reason is None and not above_max
+    if group is not None and in_use and state not in (NodeState.LEAVING, NodeState.NOT_STARTED):
+        percent = threshold_percent(group.group, shape)
+        own = (*own, blocker_of(NotUnderutilized(utilization_permille=utilization, threshold_percent=percent)))
     held = NO_HOLDS if group is None else node_holds(world, index, draft.now_seconds)
     awaited = (*(because.blocker() for because in held.ending), *load.awaited)
     ends = [held.until_seconds] * bool(held.ending) + [load.until_seconds] * bool(load.awaited)
@@ -144,15 +166,12 @@ def _reason(
     return RemovalReason.UNDERUTILIZED if low else None
 
 
-def _own_blockers(
-    draft: Draft, group: GroupDraft | None, index: int, state: NodeState, utilization: int | None, *, used: bool
-) -> tuple[Blocker, ...]:
-    """What keeps the node itself, before any pod."""
-    if group is None:
+def _own_blockers(draft: Draft, index: int) -> tuple[Blocker, ...]:
+    """What keeps the node itself, however it is used."""
+    where = draft.members.group_of[index]
+    if where < 0:
         return (_NOT_MANAGED,)
-    busy, percent = used and state not in (NodeState.LEAVING, NodeState.NOT_STARTED), 0
-    if busy:
-        percent = threshold_percent(group.group, draft.world.node_shapes[draft.world.nodes[index].shape])
+    group, state = draft.groups[where], draft.states[index]
     asked = NodeAsked(
         world=draft.world,
         group=group.group,
@@ -165,9 +184,8 @@ def _own_blockers(
         leaving=_leaving(draft, index) if state is NodeState.LEAVING else None,
         repair_held=draft.repairs.held.get(index),
         starting=state is NodeState.NOT_STARTED,
-        used=NotUnderutilized(utilization_permille=utilization, threshold_percent=percent) if busy else None,
     )
-    return tuple(kept(OF_NODES, PLAN, asked))
+    return tuple(kept_by(_RULES, asked))
 
 
 def _leaving(draft: Draft, index: int) -> NodeLeaving:

@@ -84,7 +84,6 @@ class NodeAsked(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     repair_held: nodes.RepairHeld | None = None
     leaving: "NodeLeaving | None" = None
     starting: bool = False
-    used: "NotUnderutilized | None" = None
 
 
 class SoFar(msgspec.Struct, kw_only=True):
@@ -448,7 +447,6 @@ OF_NODES: tuple[Keep[NodeAsked], ...] = (
     Keep(nodes.RepairHeld, Ends.TIME, _LOOP, lambda one: one.repair_held),
     Keep(NodeLeaving, Ends.TIME, _LOOP | ROLLOUT, lambda one: one.leaving),
     Keep(NodeNotStarted, Ends.TIME, _LOOP | ROLLOUT, lambda one: NodeNotStarted() if one.starting else None),
-    Keep(NotUnderutilized, Ends.PODS, PLAN, lambda one: one.used),
 )
 """What keeps a node whatever happens elsewhere: everything that applies is said."""
 
@@ -474,6 +472,7 @@ def _found(ends: Ends, asked_by: Asker, *reasons: type[KeepsNode]) -> tuple[Keep
 
 KEEPS: tuple[Keep[Any], ...] = (
     *OF_NODES,
+    *_found(Ends.PODS, PLAN, NotUnderutilized),
     *_found(Ends.PERSON, DRAIN, nodes.GroupObserved, nodes.BelowMinSize),
     *_found(Ends.TIME, _ALL, pods.DoNotDisrupt, pods.OnCompletion, pods.JobRunning),
     *_found(Ends.JOBS, _ALL, pods.JobAwaited),
@@ -496,26 +495,21 @@ KEEPS: tuple[Keep[Any], ...] = (
 """Every rule. Those about pods are in `drain`, those about places in `scale_down`, and timers in `last_timer`."""
 
 
-def kept(rules: Iterable[Keep[Asked]], asker: Asker, asked: Asked) -> Iterator[Blocker]:
-    """What keeps a node by these rules, in their order."""
-    return kept_by(rules_asked_by(rules, asker), asked)
-
-
 def rules_asked_by(rules: Iterable[Keep[Asked]], asker: Asker) -> tuple[Callable[[Asked], KeepsNode | None], ...]:
     """Those that count for one who asks, in their order."""
     return tuple(keep.rule for keep in rules if asker in keep.asked_by and keep.rule is not None)
 
 
 def kept_by(rules: Iterable[Callable[[Asked], KeepsNode | None]], asked: Asked) -> Iterator[Blocker]:
-    """As `kept`, for one who asks about thousands of nodes."""
+    """What keeps a node by these rules, in their order."""
     for rule in rules:
         if (why := rule(asked)) is not None:
-            yield _blocker(why)
+            yield blocker_of(why)
 
 
 @lru_cache(maxsize=4096)
-def _blocker(why: KeepsNode) -> Blocker:
-    """Most nodes of a large cluster are kept by the same few."""
+def blocker_of(why: KeepsNode) -> Blocker:
+    """`why.blocker()`, made once: most nodes of a large cluster are kept by the same few."""
     return why.blocker()
 
 

@@ -3,7 +3,6 @@
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from operator import attrgetter
-from typing import NamedTuple
 
 import msgspec
 
@@ -48,18 +47,9 @@ class _Kind(msgspec.Struct, frozen=True, kw_only=True):
     covered: bool
 
 
-class _Plain(NamedTuple):
-    """A kind that nothing is said about: it runs, no rule keeps it, and it moves with a drain or (`moves` False) stays."""
-
-    shape: int
-    cpu_milli: int
-    memory_bytes: int
-    moves: bool
-    covered: bool
-
-
-class _PlainLoad(msgspec.Struct, frozen=True):
-    """What nodes with the same plain pods have in common. `covered`: some disruption budget or gang covers a pod that moves."""
+class _PlainLoad(msgspec.Struct, frozen=True, gc=False):
+    """What nodes with the same plain pods have in common. Plain pods run, and no rule keeps them. Each moves with a drain or
+    stays. `covered`: some disruption budget or gang covers a pod that moves."""
 
     kind: int
     requested: Resources
@@ -68,6 +58,7 @@ class _PlainLoad(msgspec.Struct, frozen=True):
 
 
 _NOTHING = NodeLoad(kind=-1)
+_STAYS = -1
 _IN_PLAN = attrgetter("code", "pod", "message")
 
 
@@ -87,7 +78,10 @@ class NodeLoads:
         self._single = frozenset((*ending, *by_age))
         self._single_nodes = frozenset(pods.node[index] for index in self._single)
         self._kinds: dict[int, _Kind] = {}
-        self._plain: dict[int, _Plain | None] = {}
+        self._plain: dict[int, int | None] = {}
+        """The shape of the plain pods of a class, or `_STAYS`. None: its pods are not plain."""
+        self._covered = set[int]()
+        """Shapes of plain pods that some disruption budget or gang covers."""
         self._plain_loads: dict[bytes, _PlainLoad | None] = {}
         """By the classes of the pods on a node, in order; None: some of them are not plain."""
         self._starts = array("i", bytes(4 * (len(draft.world.nodes) + 2)))
@@ -96,6 +90,20 @@ class NodeLoads:
         self._traits = len(draft.world.pod_traits)
         self._classes = array("q", bytes(8 * seated))
         loops.kinds_of(self._order, seated, pods.shape, pods.traits, self._traits, self._classes)
+        self._class_bytes = self._classes.tobytes()
+        self._sums = self._summed(seated)
+
+    def _summed(self, seated: int) -> "array[int]":
+        """Cpu and memory that all pods of a node request, below zero: two places per node."""
+        world = self._draft.world
+        requests = array("q", [n for one in world.pod_shapes for n in (one.requests.cpu_milli, one.requests.memory_bytes)])
+        sums, head = array("q", bytes(16 * len(world.nodes))), array("i", bytes(4 * len(world.nodes)))
+        # Nobody reads which pods are on a node: these columns may be one.
+        cells = array("i", bytes(4 * seated))
+        loops.bind_each(
+            self._order, seated, world.pods.node, world.pods.shape, requests, sums, 2, head, cells, cells, cells, cells, 0
+        )
+        return sums
 
     def of(self, node: int, shape: NodeShape) -> NodeLoad:
         """The load of one node of the World."""
@@ -104,7 +112,7 @@ class NodeLoads:
             return _NOTHING
         rows = self._order[first:end]
         if node not in self._single_nodes and not shape.allocatable.extended:
-            load = self._plain_load(rows, self._classes[first:end])
+            load = self._plain_load(node, rows, first, end)
             if load is not None:
                 return load
         on_node, classes = rows.tolist(), self._classes[first:end].tolist()
@@ -131,11 +139,11 @@ class NodeLoads:
         pods = self._draft.world.pods
         return pods.shape[index] * self._traits + pods.traits[index]
 
-    def _plain_load(self, rows: "array[int]", classes: "array[int]") -> NodeLoad | None:
+    def _plain_load(self, node: int, rows: "array[int]", first: int, end: int) -> NodeLoad | None:
         """The load of a node with nothing but plain pods, which most nodes are; None: it has others, to be judged in full."""
-        key = classes.tobytes()
+        key = self._class_bytes[8 * first : 8 * end]
         if key not in self._plain_loads:
-            self._plain_loads[key] = self._plain_sum(rows.tolist(), classes.tolist())
+            self._plain_loads[key] = self._plain_sum(node, rows, self._classes[first:end])
         known = self._plain_loads[key]
         if known is None:
             return None
@@ -152,38 +160,37 @@ class NodeLoads:
             blockers=tuple(sorted(self._budgets(on_node, known.moving, evicted), key=_IN_PLAN)),
         )
 
-    def _plain_sum(self, on_node: list[int], classes: list[int]) -> _PlainLoad | None:
-        moving: dict[int, int] = {}
-        cpu = memory = 0
-        covered = False
-        known = self._plain
-        plains = list(map(known.get, classes))
-        if None in plains:
-            for kind in classes:
-                if (known[kind] if kind in known else self._as_plain(kind, on_node[classes.index(kind)])) is None:
+    def _plain_sum(self, node: int, rows: "array[int]", classes: "array[int]") -> _PlainLoad | None:
+        plain = self._plain
+        try:
+            numbers = [plain[kind] for kind in classes]
+        except KeyError:
+            for index, kind in zip(rows, classes, strict=True):
+                if (plain[kind] if kind in plain else self._as_plain(kind, index)) is None:
                     return None
-            plains = list(map(known.get, classes))
-        for plain in plains:
-            if plain is None:
-                continue
-            number, cpu_milli, memory_bytes, moves, over = plain
-            cpu += cpu_milli
-            memory += memory_bytes
-            if moves:
-                moving[number] = moving.get(number, 0) + 1
-                covered = covered or over
-        return _PlainLoad(len(self._plain_loads), Resources(cpu_milli=cpu, memory_bytes=memory), moving, covered)
+            numbers = [plain[kind] for kind in classes]
+        moving: dict[int, int] = {}
+        for number in numbers:
+            if number is None:
+                return None
+            moving[number] = moving.get(number, 0) + 1
+        moving.pop(_STAYS, None)
+        requested = Resources(cpu_milli=-self._sums[2 * node], memory_bytes=-self._sums[2 * node + 1])
+        return _PlainLoad(len(self._plain_loads), requested, moving, not self._covered.isdisjoint(moving))
 
-    def _as_plain(self, kind: int, index: int) -> _Plain | None:
+    def _as_plain(self, kind: int, index: int) -> int | None:
         """`index` is a pod of that kind, which neither ends nor has ended."""
         known = self._kinds.get(kind)
         if known is None:
             known = self._kinds[kind] = self._looked_at(index)
-        stays = known.verdict.fate is Fate.STAYS
-        plain = None
-        if not known.expendable and (stays or not (known.verdict.keeps or known.special)):
-            requests = self._draft.world.pod_shapes[known.shape].requests
-            plain = _Plain(known.shape, requests.cpu_milli, requests.memory_bytes, not stays, known.covered)
+        plain: int | None = None
+        if not known.expendable:
+            if known.verdict.fate is Fate.STAYS:
+                plain = _STAYS
+            elif not (known.verdict.keeps or known.special):
+                plain = known.shape
+                if known.covered:
+                    self._covered.add(plain)
         self._plain[kind] = plain
         return plain
 

@@ -4,7 +4,7 @@ import pytest
 
 from docs.generator.reasons import reasons
 from reconciler.decisions.reasons.kept_nodes import RemovalsHalted
-from reconciler.decisions.removal.keeps import KEEPS, PLAN, TAKEOVER, Asker, Ends, Keep, codes_asked_by, kept
+from reconciler.decisions.removal.keeps import KEEPS, PLAN, TAKEOVER, Asker, Ends, Keep, codes_asked_by, kept_by, rules_asked_by
 from reconciler.plan.reason import KeepsNode
 
 HALTED = Keep[str](RemovalsHalted, Ends.PERSON, PLAN, lambda why: RemovalsHalted(why=why) if why else None)
@@ -18,7 +18,7 @@ def test_every_reason_that_keeps_a_node_has_a_row() -> None:
 
 @pytest.mark.parametrize(("asker", "why", "said"), [(PLAN, "ill", ["ill"]), (PLAN, "", []), (TAKEOVER, "ill", [])])
 def test_a_rule_is_asked_by_those_of_its_row(asker: Asker, why: str, said: list[str]) -> None:
-    assert [blocker.message for blocker in kept((HALTED,), asker, why)] == said
+    assert [blocker.message for blocker in kept_by(rules_asked_by((HALTED,), asker), why)] == said
 
 
 def test_use_and_demand_keep_no_node_whose_pods_get_a_new_one() -> None:

@@ -354,6 +354,15 @@ def test_a_leaving_node_is_not_removed_twice_and_its_pods_keep_their_next_place(
     assert group(plan, "general").desired == 3
 
 
+def test_equal_nodes_that_may_be_leaving_are_each_told_by_name() -> None:
+    """A taint is the only sign of it, so that somebody may have to remove it from each node."""
+    cluster = ClusterBuilder()
+    names = cluster.group("general", nodes=2, taints=["reconciler.dev/deleting=x.1:NoSchedule"])
+    plan = plan_of(cluster.world(), _rules())
+    lifts = [f"kubectl taint nodes {name} reconciler.dev/deleting-" for name in names]
+    assert [lift in node(plan, name).blockers[0].message for name, lift in zip(names, lifts, strict=True)] == [True, True]
+
+
 def test_pending_pods_keep_the_node_that_they_count_on() -> None:
     """An empty node that a pending pod is expected on does not go."""
     cluster = ClusterBuilder()

@@ -346,15 +346,6 @@ EQUIVALENT: dict[str, dict[str, str]] = {
             "of pods without rules none is named"
         ),
         "False -> True": "looked for among pods that have nothing of it, so that nothing is found",
-        "stays or not (known.verdict.keeps or known.special) -> stays": (
-            "nodes with other pods go the long way, to the same end"
-        ),
-        "stays or not (known.verdict.keeps or known.special) -> not (known.verdict.keeps or known.special)": (
-            "nodes with other pods go the long way, to the same end"
-        ),
-        "stays or not (known.verdict.keeps or known.special) -> stays and (not (known.verdict.keeps or known.special))": (
-            "nodes with other pods go the long way, to the same end"
-        ),
     },
     "reconciler/decisions/removal/replacements/opportunity.py": {
         "group.group.price_micros or 0 -> group.group.price_micros": "asked of groups with a price alone",

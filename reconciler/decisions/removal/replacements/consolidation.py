@@ -359,7 +359,8 @@ def stays_for_lack_of_room(entry: Judged) -> bool:
         return False
     if candidate.state not in (NodeState.IN_USE, NodeState.UNDERUTILIZED):
         return False
-    return codes_asked_by(SEARCH).isdisjoint(blocker.code for blocker in entry.blockers)
+    codes = codes_asked_by(SEARCH)
+    return not entry.blockers or codes.isdisjoint([blocker.code for blocker in entry.blockers])
 
 
 def _removable(group: GroupDraft) -> int:

@@ -122,8 +122,11 @@ def _cost_micros(draft: Draft) -> int:
 
 def _still_staying(draft: Draft, judged: Mapping[int, Judged]) -> dict[str, int]:
     """Since when replacements of nodes have saved enough, of those that still stay for lack of room."""
+    before = draft.memory.replaceable_since
+    if not before:
+        return {}
     names = {draft.world.nodes[index].name for index, entry in judged.items() if stays_for_lack_of_room(entry)}
-    return {name: at for name, at in draft.memory.replaceable_since.items() if name in names}
+    return {name: at for name, at in before.items() if name in names}
 
 
 def _wait(judged: dict[int, Judged], index: int, timer: Timer) -> None:
