@@ -1,14 +1,20 @@
 """A part of a plan: some groups, some nodes, pods of some namespaces."""
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from reconciler.plan.plan import Action, Cost, Plan
 from reconciler.plan.pod_runs import runs_of
 from reconciler.plan.summary import summary
+from reconciler.values.later import Later
+
+if TYPE_CHECKING:
+    import difflib
+else:
+    difflib = Later("difflib")
 
 
 class Chosen(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,7 +66,7 @@ def nothing_matches(chosen: Chosen, plan: Plan, namespaces: Iterable[str]) -> st
     there = sorted(set(namespaces))
     for what, pattern in unmatched(chosen, plan, there):
         known = {"group": [line.name for line in plan.groups], "node": [line.node for line in plan.nodes], "namespace": there}
-        near = get_close_matches(pattern, known[what], n=3)
+        near = difflib.get_close_matches(pattern, known[what], n=3)
         meant = f": did you mean {' or '.join(near)}?" if near else f". There are {len(known[what])}"
         return f"no {what} is called {pattern}{meant}"
     return ""

@@ -1,7 +1,14 @@
 """Where a defect of the product is: what it says of itself when it has failed on something that somebody wrote."""
 
 import re
-import traceback
+from typing import TYPE_CHECKING
+
+from reconciler.values.later import Later
+
+if TYPE_CHECKING:
+    import traceback
+else:
+    traceback = Later("traceback")
 
 _INSIDE = re.compile(r".*[/\\]reconciler[/\\](.*)")
 """The path of a file inside the package; where that is installed is nobody's business."""

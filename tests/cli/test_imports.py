@@ -10,6 +10,8 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 SOLVER = {"numpy", "highspy"}
 REDACTION = "reconciler.cluster.snapshots.redaction"
+RARE = {"difflib", "gzip", "reconciler.scheduling.devices.selectors"}
+"""For mistakes, packed files and devices."""
 PLAN = ["plan", "--policy", "policies", "--cluster", "examples/quickstart"]
 
 
@@ -41,6 +43,7 @@ def test_a_command_imports_no_more_than_it_needs(arguments: list[str], most: int
     modules = imported(arguments)
     assert SOLVER.isdisjoint(modules)
     assert REDACTION not in modules
+    assert RARE.isdisjoint(modules)
     assert len(modules) <= most
     assert sum(name.startswith("reconciler") for name in modules) <= ours
 

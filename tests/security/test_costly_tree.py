@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from reconciler.control.policy.policy_source import FollowedPolicy
 from reconciler.gitops.bounded_child import Bound, ChildError, ChildTooDearError
 from reconciler.gitops.git.fault import FaultCode, SourceError
-from reconciler.gitops.git.tree_listing import MAX_TREE_BYTES
+from reconciler.gitops.git.tree_bounds import MAX_TREE_BYTES
 from reconciler.gitops.sources import archive as archives
 from reconciler.gitops.sources import bounded_tree, flux_source
 from reconciler.gitops.sources.archive import ArchiveError, ArchiveTooDearError, unpacked

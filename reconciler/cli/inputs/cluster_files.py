@@ -1,11 +1,10 @@
 """Reading a snapshot from disk: a file or a directory, plain or gzipped, within bounds."""
 
-import gzip
 import os
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from reconciler.cli.outputs.failure import InputError
 from reconciler.cli.outputs.telling import tell
@@ -16,6 +15,12 @@ from reconciler.cluster.snapshots.texts import BEGINNING_BYTES, looks_like_objec
 from reconciler.cluster.snapshots.unpacking_bound import most_unpacked
 from reconciler.cluster.values.unreadable import SeveralError
 from reconciler.cluster.world import World
+from reconciler.values.later import Later
+
+if TYPE_CHECKING:
+    import gzip
+else:
+    gzip = Later("gzip")
 
 SUFFIXES = (".json", ".yaml", ".yml")
 ARCHIVES = (".tar.gz", ".tgz", ".tar")

@@ -7,7 +7,7 @@ from pathlib import Path, PurePosixPath
 import msgspec
 
 from reconciler.cli.outputs.failure import InputError
-from reconciler.gitops.git.tree_listing import MAX_FILES, MAX_TREE_BYTES
+from reconciler.gitops.git.tree_bounds import MAX_FILES, MAX_TREE_BYTES
 from reconciler.policy.neighbours import UnreadFile, link_in_tree, too_large
 from reconciler.policy.reading.yaml_text import MAX_FILE_BYTES
 from reconciler.policy.tree import SUFFIXES

@@ -1,11 +1,18 @@
 """The one line of `--stats`: seconds of each stage, the peak of memory, counts."""
 
-import json
 import resource
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from reconciler.values.later import Later
+
+if TYPE_CHECKING:
+    import json
+else:
+    json = Later("json")
 
 _UNITS_PER_MIB = (1 << 20) if sys.platform == "darwin" else (1 << 10)  # ru_maxrss: bytes there, KiB elsewhere
 

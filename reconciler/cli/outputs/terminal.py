@@ -1,16 +1,21 @@
 """What the terminal is like: colour, and a line of progress where somebody waits in front of it."""
 
 import os
-import shutil
 import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 import click
 
+from reconciler.values.later import Later
 from reconciler.values.whole_number import whole_number
+
+if TYPE_CHECKING:
+    import shutil
+else:
+    shutil = Later("shutil")
 
 PATIENCE_SECONDS = 1.0
 LEAST_COLUMNS, MOST_COLUMNS = 60, 100

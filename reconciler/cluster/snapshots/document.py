@@ -1,10 +1,9 @@
 """Snapshot files as documents: a kind with its items, each still bytes, in the order of the file."""
 
-import json
 import re
 from collections.abc import Iterator
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import Raw
@@ -16,6 +15,12 @@ from reconciler.cluster.values.object_parts import DECODING_ERRORS, finding
 from reconciler.cluster.values.unreadable import ForeignError, SnapshotError, UnreadableError
 from reconciler.cluster.wire.meta import api_group
 from reconciler.values.decoding import decode, decoder
+from reconciler.values.later import Later
+
+if TYPE_CHECKING:
+    import json
+else:
+    json = Later("json")
 
 _UTF8_BOM, _UTF16_BOMS = b"\xef\xbb\xbf", (b"\xff\xfe", b"\xfe\xff")
 _BYTE = re.compile(r"\(byte (\d+)\)")

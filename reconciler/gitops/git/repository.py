@@ -14,15 +14,8 @@ import git
 import msgspec
 
 from reconciler.gitops.git.git_command import MAX_OUTPUT_BYTES, GitError, GitOutputError, run_git
-from reconciler.gitops.git.tree_listing import (
-    MAX_FILES,
-    Entry,
-    TreeProblem,
-    chosen_files,
-    large_files,
-    parsed_listing,
-    refused_and_unread,
-)
+from reconciler.gitops.git.tree_bounds import MAX_FILES
+from reconciler.gitops.git.tree_listing import Entry, TreeProblem, chosen_files, large_files, parsed_listing, refused_and_unread
 from reconciler.gitops.git.tree_names import RefusedNameError, checked_ref, checked_root, object_id
 from reconciler.policy.manifests.infrastructure_tools import ENDINGS, HCL_ENDINGS
 from reconciler.policy.neighbours import UnreadFile, too_large

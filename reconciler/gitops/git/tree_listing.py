@@ -5,15 +5,12 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
+from reconciler.gitops.git.tree_bounds import MAX_FILES, MAX_TREE_BYTES
 from reconciler.gitops.git.tree_names import path_fault
 from reconciler.policy.neighbours import UnreadFile, link_in_tree, too_large
 from reconciler.policy.reading.yaml_text import MAX_FILE_BYTES
 from reconciler.policy.tree import SUFFIXES
 from reconciler.rendering.words.plain import plain
-
-MAX_FILES = 10_000
-MAX_TREE_BYTES = 16 << 20
-"""Together with its answer, a tree has room in the temporary directory of a pod, which is evicted beyond 64 MiB."""
 
 _HINTS = {"UnsafePath": "rename it", "PathTooLong": "shorten it", "TooDeep": "move it further up"}
 _ALONE = frozenset({"SymbolicLink", "LfsPointer"})

@@ -11,7 +11,8 @@ from collections.abc import Iterator
 
 import msgspec
 
-from reconciler.gitops.git.tree_listing import MAX_TREE_BYTES, Entry, TreeProblem, chosen_files, refused_and_unread, size_problems
+from reconciler.gitops.git.tree_bounds import MAX_TREE_BYTES
+from reconciler.gitops.git.tree_listing import Entry, TreeProblem, chosen_files, refused_and_unread, size_problems
 from reconciler.gitops.git.tree_names import path_fault
 from reconciler.policy.neighbours import UnreadFile, too_large
 from reconciler.policy.reading.yaml_text import MAX_FILE_BYTES

@@ -11,7 +11,7 @@ import msgspec
 
 from reconciler.gitops.bounded_child import Bound, ChildBounds, ChildError, ChildTooDearError, child_answer
 from reconciler.gitops.git.fault import FaultCode, SourceError, failed
-from reconciler.gitops.git.tree_listing import MAX_TREE_BYTES
+from reconciler.gitops.git.tree_bounds import MAX_TREE_BYTES
 from reconciler.gitops.sources.tree_child import TreeTask
 from reconciler.policy.neighbours import InForce, UnreadFile
 from reconciler.policy.policy_tree import PolicyTree

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from reconciler.gitops.git.fault import FaultCode, failed
-from reconciler.gitops.git.tree_listing import MAX_FILES, MAX_TREE_BYTES, TreeProblem
+from reconciler.gitops.git.tree_bounds import MAX_FILES, MAX_TREE_BYTES
+from reconciler.gitops.git.tree_listing import TreeProblem
 from reconciler.gitops.git.tree_names import object_id, path_fault
 from reconciler.gitops.git.tree_refusals import refusals
 from reconciler.gitops.sources.source import Fetched

@@ -1,12 +1,18 @@
 """Suggestions: the nearest of several words, and the place of a key that belongs elsewhere."""
 
-import difflib
 import re
 from collections.abc import Iterable, Iterator
 from functools import cache
+from typing import TYPE_CHECKING
 
 from reconciler.policy.field import MAPS
 from reconciler.policy.fields import Field, document_kind, document_kinds, walk
+from reconciler.values.later import Later
+
+if TYPE_CHECKING:
+    import difflib
+else:
+    difflib = Later("difflib")
 
 _TAINT = re.compile(r"(?P<key>[\w./-]+)(?:=(?P<value>[\w.-]*))?:(?P<effect>NoSchedule|PreferNoSchedule|NoExecute)")
 _WORD = re.compile(r"[\w.-]{1,63}")

@@ -6,6 +6,7 @@ wording.
 
 import codecs
 import re
+from functools import cache
 from itertools import islice
 
 import yaml
@@ -18,13 +19,19 @@ from reconciler.values.yaml_events import LOADER, Bounds, Loader, Opened, YamlRe
 MAX_FILE_BYTES = 1 << 20
 BOUNDS = Bounds(documents=1_000, levels=32, values=200_000)
 
-_FORBIDDEN = re.compile(
-    "[^\t\n\r\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"
-    "|[\u202a-\u202e\u2066-\u2069]"  # direction overrides make a reviewer see another text than the parser reads
-    "|\r(?!\n)"  # with the three that are left out above: line breaks of YAML that a reviewer does not see
-)
+_BEYOND_ASCII = "\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff"
 _MOST_REPORTED = 20
 _LINE_BREAKS = "\r\x85\u2028\u2029"
+
+
+@cache
+def _forbidden(*, ascii_only: bool) -> re.Pattern[str]:
+    """What no policy may have. To compile the set of all characters takes longer than to read a small tree."""
+    return re.compile(
+        f"[^\t\n\r\x20-\x7e{'' if ascii_only else _BEYOND_ASCII}]"
+        "|[\u202a-\u202e\u2066-\u2069]"  # direction overrides make a reviewer see another text than the parser reads
+        "|\r(?!\n)"  # with the three that are left out above: line breaks of YAML that a reviewer does not see
+    )
 
 
 def read_source(path: str, data: bytes, findings: Findings) -> tuple[Source, str] | None:
@@ -47,7 +54,7 @@ def read_source(path: str, data: bytes, findings: Findings) -> tuple[Source, str
     source = Source.of(path, text)
     findings.open(source)
     # As many as are told, and no more: a list of all of a megabyte would be made without letting another thread run.
-    forbidden = list(islice(_FORBIDDEN.finditer(text), _MOST_REPORTED))
+    forbidden = list(islice(_forbidden(ascii_only=text.isascii()).finditer(text), _MOST_REPORTED))
     for match in forbidden:
         before_match = Source.of("", text[: match.start()]).lines
         spot = Spot(len(before_match), len(before_match[-1]) + 1)

@@ -5,13 +5,19 @@ Tenants write selectors. Whatever goes wrong with one is an answer about it, and
 
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from reconciler.cluster.devices.device_class import DeviceClass
 from reconciler.cluster.devices.resource_claim import Alternative
 from reconciler.cluster.devices.resource_slice import Device
 from reconciler.scheduling.devices.selector_values import NotEvaluatedError, SelectorError
-from reconciler.scheduling.devices.selectors import Answer, Selector
 from reconciler.values.defect import defect_text
+from reconciler.values.later import Later
+
+if TYPE_CHECKING:
+    from reconciler.scheduling.devices import selectors
+else:
+    selectors = Later("reconciler.scheduling.devices.selectors")
 
 _KEPT_SELECTORS, _KEPT_ANSWERS = 1024, 1 << 15
 _STEPS_A_CHARACTER = 5
@@ -76,19 +82,19 @@ class Catalog:
 
 
 @lru_cache(maxsize=_KEPT_ANSWERS)
-def _answer(expression: str, driver: str, device: Device) -> Answer:
+def _answer(expression: str, driver: str, device: Device) -> "selectors.Answer":
     try:
         return _compiled(expression).answer(driver, device)
     except NotEvaluatedError as error:
-        return Answer(error.with_traceback(None), 0)
+        return selectors.Answer(error.with_traceback(None), 0)
     except Exception as error:
         # Whatever somebody writes into a selector is a matter of that selector alone.
-        return Answer(NotEvaluatedError(defect_text(error)), 0)
+        return selectors.Answer(NotEvaluatedError(defect_text(error)), 0)
 
 
 @lru_cache(maxsize=_KEPT_SELECTORS)
-def _compiled(expression: str) -> Selector:
-    return Selector(expression)
+def _compiled(expression: str) -> "selectors.Selector":
+    return selectors.Selector(expression)
 
 
 def served_resources(classes: Iterable[DeviceClass]) -> dict[str, str]:

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from reconciler.gitops.git.fault import GETTING, Fault, FaultCode, failed
-from reconciler.gitops.git.tree_listing import MAX_TREE_BYTES
+from reconciler.gitops.git.tree_bounds import MAX_TREE_BYTES
 from reconciler.gitops.sources import last_good
 from reconciler.gitops.sources.acceptance import short_revision
 from reconciler.gitops.sources.last_good import (
