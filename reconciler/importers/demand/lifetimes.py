@@ -5,7 +5,8 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from reconciler.simulation.replays.recording import LONGEST_SECONDS, alike
+from reconciler.simulation.replays.recording import LONGEST_SECONDS
+from reconciler.simulation.replays.source_lines import plain
 from reconciler.simulation.replays.trace import DemandSource, DemandStep, Trace
 
 MOST_LINES = 20_000_000
@@ -52,7 +53,7 @@ def trace_of(name: str, lifetimes: Iterable[Lifetime], end_seconds: int) -> Trac
         # A source is compared once, and then known by its address: it is kept, so nothing else gets that.
         _, index = known.get(id(one.source), (None, -1))
         if index < 0:
-            index = numbers.setdefault(alike(one.source), len(numbers))
+            index = numbers.setdefault(plain(one.source), len(numbers))
             known[id(one.source)] = (one.source, index)
         at.setdefault(one.start_seconds, Counter())[index] += 1
         if one.end_seconds is not None and one.end_seconds < end_seconds:

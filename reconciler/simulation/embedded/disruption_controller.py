@@ -77,6 +77,10 @@ class DisruptionController:
             )
         return keys
 
+    def forget_shape(self, shape: int) -> None:
+        """The number may be that of another shape from now on."""
+        self._of_shape.pop(shape, None)
+
     def changed(self, pod: PodObject) -> None:
         """A pod was made, became ready or unready, or began to terminate."""
         self._count(pod, _counted(pod))

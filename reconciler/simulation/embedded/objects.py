@@ -43,6 +43,8 @@ class ClusterObjects:
         self._node_shape_index: dict[NodeShape, int] | None = None
         self._pod_shape_index: dict[PodShape, int] | None = None
         self._traits_index: dict[PodTraits, int] | None = None
+        self._free_shapes: list[int] = []
+        self._free_traits: list[int] = []
         self.nodes: dict[str, NodeObject] = {node.name: NodeObject(node, target_of.get(node.name)) for node in world.nodes}
         self.pods = PodStore(world.pods, list(self.nodes.values()))
         self.targets: dict[TargetRef, TargetFacts] = {facts.ref: facts for facts in world.targets}
@@ -85,7 +87,21 @@ class ClusterObjects:
         """The index of a pod shape, made when it is new."""
         if self._pod_shape_index is None:
             self._pod_shape_index = {known: index for index, known in enumerate(self.pod_shapes)}
-        return _interned(self._pod_shape_index, self.pod_shapes, shape)
+        if shape not in self._pod_shape_index and self._free_shapes:
+            self.turnover.anew = True  # the scheduler knows another shape by this number
+        return _interned(self._pod_shape_index, self.pod_shapes, shape, self._free_shapes)
+
+    def forget_shape(self, number: int) -> None:
+        """Nothing has this shape any more: the next new one gets its number. Those of the first World keep theirs."""
+        if self._pod_shape_index is not None and number >= len(self._origin.pod_shapes):
+            del self._pod_shape_index[self.pod_shapes[number]]
+            self._free_shapes.append(number)
+
+    def forget_traits(self, number: int) -> None:
+        """As `forget_shape`."""
+        if self._traits_index is not None and number >= len(self._origin.pod_traits):
+            del self._traits_index[self.pod_traits[number]]
+            self._free_traits.append(number)
 
     def new_pod_shape(self, shape: PodShape, traits: PodTraits) -> int:
         """The index of the shape of pods that are to be made, with what the scheduler asks of them."""
@@ -96,7 +112,7 @@ class ClusterObjects:
         """The index of pod traits, made when they are new."""
         if self._traits_index is None:
             self._traits_index = {known: index for index, known in enumerate(self.pod_traits)}
-        return _interned(self._traits_index, self.pod_traits, traits)
+        return _interned(self._traits_index, self.pod_traits, traits, self._free_traits)
 
     def pod_table(self) -> PodTable:
         """The pods as they are now."""
@@ -271,9 +287,16 @@ class ClusterObjects:
         return None if moved == list(range(len(before))) else [*moved, -1]
 
 
-def _interned(index: dict[Value, int], values: list[Value], value: Value) -> int:
+def _interned(index: dict[Value, int], values: list[Value], value: Value, free: list[int] | None = None) -> int:
+    """The number of a value. A new one gets one of `free`, or the next."""
     position = index.get(value)
-    if position is None:
-        position = index[value] = len(values)
+    if position is not None:
+        return position
+    if free:
+        position = free.pop()
+        values[position] = value
+    else:
+        position = len(values)
         values.append(value)
+    index[value] = position
     return position

@@ -123,6 +123,20 @@ class Workloads:
         workload.vacant.clear()
         self._dirty[workload.key] = None
 
+    def grow(self, workload: Workload, patterns: list[PodObject]) -> None:
+        """One more pod like each of these."""
+        self.want(workload, workload.desired + len(patterns))
+        workload.vacant[:0] = patterns
+        self._dirty[workload.key] = None
+
+    def forget(self, key: WorkloadKey) -> None:
+        """A controller without pods is deleted."""
+        self.by_key.pop(key, None)
+        self._dirty.pop(key, None)
+        self._objects.controllers.pop(key, None)
+        if self._members is not None:
+            self._members.pop(key, None)
+
     def leaving(self, pod: PodObject) -> None:
         """A pod began to terminate: its controller will notice."""
         workload = self.of(pod)

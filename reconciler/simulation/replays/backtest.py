@@ -1,7 +1,7 @@
 """Snapshots of one cluster as demand: the pods of each capture are wanted until the next one."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import TypeVar
 
@@ -10,6 +10,7 @@ import msgspec
 from reconciler.cluster.pods.pod import PodShape, PodTraits
 from reconciler.cluster.world import World
 from reconciler.simulation.replays.trace import DemandSource, DemandStep, Trace
+from reconciler.values.whole_number import whole_number
 
 Value = TypeVar("Value")
 _BY_NAME = ("StatefulSet",)
@@ -64,18 +65,30 @@ def backtest(name: str, captures: Sequence[tuple[str, World]]) -> Backtest:
 
 def wanted_pods(world: World) -> Counter[DemandSource]:
     """How many pods of each kind are wanted. Pods of DaemonSets and mirror pods follow their nodes, so they do not count. Neither
-    do finished, terminating and gated ones."""
+    do finished, gated and terminating ones, except those of a StatefulSet that will come again under their names."""
     pods = world.pods
+    replicas = {(one.namespace, one.name): one.replicas or 0 for one in world.controllers if one.kind in _BY_NAME}
     keys: Counter[tuple[int, int, str]] = Counter()
     for index in range(len(pods)):
         traits = world.pod_traits[pods.traits[index]]
-        if traits.daemonset or traits.mirror or pods.finished(index) or pods.deletion_seconds[index] or pods.gated(index):
+        if traits.daemonset or traits.mirror or pods.finished(index) or pods.gated(index):
+            continue
+        if pods.deletion_seconds[index] and not _comes_again(traits, pods.name[index], replicas):
             continue
         named = traits.controller is None or traits.controller.kind in _BY_NAME
         keys[pods.shape[index], pods.traits[index], pods.name[index] if named else ""] += 1
     return Counter(
         {_backtest_source(world.pod_shapes[shape], world.pod_traits[kind], name): n for (shape, kind, name), n in keys.items()}
     )
+
+
+def _comes_again(traits: PodTraits, name: str, replicas: Mapping[tuple[str, str], int]) -> bool:
+    """Is it terminating although its controller wants its name?"""
+    owner = traits.controller
+    if owner is None or owner.kind not in _BY_NAME or not name.startswith(f"{owner.name}-"):
+        return False
+    ordinal = whole_number(name.removeprefix(f"{owner.name}-"))
+    return ordinal is not None and ordinal < replicas.get((traits.namespace, owner.name), 0)
 
 
 def _backtest_source(shape: PodShape, traits: PodTraits, name: str) -> DemandSource:

@@ -10,6 +10,7 @@ from reconciler.simulation.embedded.cluster import SimulatedCluster
 from reconciler.simulation.embedded.journal import Happened
 from reconciler.simulation.embedded.pod_object import PodObject
 from reconciler.simulation.embedded.workloads import Workload
+from reconciler.simulation.replays.played_sources import PlayedSources
 from reconciler.simulation.replays.trace import DemandSource, DemandStep, Trace
 
 
@@ -19,9 +20,7 @@ class Demand:
     def __init__(self, trace: Trace, cluster: SimulatedCluster) -> None:
         self._trace = trace
         self._cluster = cluster
-        objects = cluster.objects
-        self._shapes = [objects.new_pod_shape(source.shape, source.traits) for source in trace.sources]
-        self._traits = [objects.traits(source.traits) for source in trace.sources]
+        self._played = PlayedSources(trace, cluster)
         self._seen = 0
         self.wanted = list(trace.present)
 
@@ -32,11 +31,13 @@ class Demand:
             self._cluster.agenda.at(at, partial(self._step, step))
 
     def _step(self, step: DemandStep) -> None:
-        for index, pods in step.changes:
+        self._played.forget_ended()
+        for index, pods in self._played.in_order(step.changes):
             more = pods - self.wanted[index]
             self.wanted[index] = pods
             source = self._trace.sources[index]
             owner = source.traits.controller
+            self._played.want(index, pods)
             if owner is None:
                 self._bare(index, source, wanted=pods > 0)
             elif more > 0:
@@ -57,14 +58,15 @@ class Demand:
         return workload
 
     def _grow(self, index: int, source: DemandSource, workload: Workload, pods: int) -> None:
-        """New pods like those of the source: its controller takes what has left as the pattern."""
-        self._cluster.workloads.scale(workload, workload.desired + pods)
+        """New pods like those of the source."""
+        shape, traits = self._played.numbers(index)
+        now = self._cluster.now_seconds
+        patterns = []
         for _ in range(pods):
             self._seen += 1
             name = source.pod_name or f"{workload.key[2]}-pattern-{self._seen}"
-            workload.vacant.append(
-                PodObject(source.shape.namespace, name, "", self._shapes[index], self._traits[index], self._cluster.now_seconds)
-            )
+            patterns.append(PodObject(source.shape.namespace, name, "", shape, traits, now))
+        self._cluster.workloads.grow(workload, patterns)
 
     def _shrink(self, index: int, workload: Workload, pods: int) -> None:
         """Delete pods of the source; a StatefulSet's is known by its name.
@@ -74,11 +76,8 @@ class Demand:
         checksum of the name replaces the uid, so that no zone or node is preferred.
         """
         name = self._trace.sources[index].pod_name
-        going = [
-            pod
-            for pod in workload.pods
-            if pod.active and pod.shape == self._shapes[index] and pod.traits == self._traits[index] and name in ("", pod.name)
-        ]
+        numbers = self._played.numbers(index)
+        going = [pod for pod in workload.pods if pod.active and (pod.shape, pod.traits) == numbers and name in ("", pod.name)]
         beside = Counter(pod.node for pod in workload.pods if pod.active and pod.node is not None)
         going.sort(
             key=lambda pod: (
@@ -104,7 +103,7 @@ class Demand:
         if wanted and there is None:
             uid = f"uid-{source.shape.namespace}-{source.pod_name}"
             now = self._cluster.now_seconds
-            pod = PodObject(*key, uid, self._shapes[index], self._traits[index], now)
+            pod = PodObject(*key, uid, *self._played.numbers(index), now)
             self._cluster.pods.created(objects.add_pod(pod))
         elif not wanted and there is not None:
             self._cluster.pods.terminate(there)

@@ -1,13 +1,15 @@
 """Demand as it was observed, in one file of lines per day: which pods were wanted from which instant on.
 
-The first line of a file names the form and the cluster. A line with `source` describes pods that are alike, numbered from 0. A
-line with `at` says how many pods of which sources are wanted from then on, where that differs. Each file begins with everything
+The first line of a file names the form and the cluster. A line with `source` describes pods that are alike, numbered from 0. One
+with `like` has the next number, too: only the names of owner and pod differ from an earlier source, as with Jobs of one template.
+A line with `at` says how many pods of which sources are wanted from then on, where that differs. Each file begins with everything
 that is wanted, so that older files can be deleted. A line with `leadTimes` has what the loop had learned of its targets by then,
 one with `prices` what an hour of their nodes costs. A line with `failures` has requests for a node that came to nothing:
 target, instant of the request, and seconds until it was given up. Lines are only added. A torn last line was never
 finished, and does not count.
 
-Pods of Jobs are alike whatever Job they are of: the names of Jobs would take more room than all else.
+A replay under the recorded policy decides as the recorded loop did. So a recording has the names of owners: they say which pods
+come and go together. Recordings of form 1.0 have one name for all Jobs of a namespace.
 """
 
 from collections import Counter
@@ -18,7 +20,6 @@ from typing import Any
 
 import msgspec
 
-from reconciler.cluster.pods.pod import Owner
 from reconciler.cluster.world import World
 from reconciler.decisions.memory import LeadTimes
 from reconciler.decisions.situation.lead_times import learned
@@ -26,20 +27,19 @@ from reconciler.plan.plan import GroupLine
 from reconciler.simulation.embedded.durations import Shortage
 from reconciler.simulation.replays.backtest import wanted_pods
 from reconciler.simulation.replays.curve import MOST_PODS
+from reconciler.simulation.replays.source_lines import FileSources, Like, SourceError, plain
 from reconciler.simulation.replays.trace import DemandSource, DemandStep, Trace
 from reconciler.values.decoding import decode
 from reconciler.values.instant import UnixSeconds, instant_text
 from reconciler.values.money import MoneyError, parse_money
 
-FORMAT_VERSION = "1.0"
+FORMAT_VERSION = "1.1"
 SUFFIX = ".jsonl"
 QUIET_SECONDS = 300
 """After so long a line is written although nothing differs, so that it is known how long demand was observed."""
-MOST_SOURCES, MOST_FAILURES = 100_000, 100_000
+MOST_FAILURES = 100_000
 LONGEST_SECONDS = 400 * 86_400
 """A replay takes time with the time that it covers."""
-_OF_ONE_JOB = frozenset({"controller-uid", "batch.kubernetes.io/controller-uid", "job-name", "batch.kubernetes.io/job-name"})
-_JOBS = "jobs"
 NOTHING_LEARNED: Mapping[str, LeadTimes] = MappingProxyType({})
 Failure = tuple[str, UnixSeconds, int]
 """Name of the target, when a node was asked for, and after how many seconds it was given up."""
@@ -51,6 +51,7 @@ class RecordedLine(msgspec.Struct, frozen=True, kw_only=True, rename="camel", om
     format_version: str = ""
     cluster: str = ""
     source: DemandSource | None = None
+    like: Like | None = None
     at: UnixSeconds = 0
     pods: tuple[tuple[int, int], ...] = ()
     lead_times: tuple[tuple[str, int], ...] = ()
@@ -70,27 +71,28 @@ class Recorder:
     """Turns Worlds of one cluster, in the order of their instants, into lines."""
 
     def __init__(self) -> None:
-        self._day = ""
         self._at = 0
-        self._sources: dict[DemandSource, int] = {}
-        self._wanted: Counter[DemandSource] = Counter()
+        self._plain: dict[DemandSource, DemandSource] = {}
+        self._begin("")
+
+    def _begin(self, day: str) -> None:
+        """A new file knows nothing of those before."""
+        self._day = day
+        self._sources = FileSources()
+        self._wanted: Counter[int] = Counter()
         self._lead_times: tuple[tuple[str, int], ...] = ()
         self._prices: tuple[tuple[str, str], ...] = ()
         self._failures: frozenset[Failure] = frozenset()
 
     def resume(self, day: str, data: bytes) -> None:
         """Go on behind the lines of a day that were written before. Raises `RecordingError`."""
-        self._day, self._sources, self._wanted = day, {}, Counter()
-        sources: list[DemandSource] = []
-        for _, line in _lines(f"{day}{SUFFIX}", data):
-            if line.source is not None:
-                sources.append(line.source)
-                self._sources.setdefault(line.source, len(self._sources))
+        self._begin(day)
+        for _, line, _ in _lines(f"{day}{SUFFIX}", data, self._sources):
             self._at = max(self._at, line.at)
             self._lead_times = line.lead_times or self._lead_times
             self._prices = line.prices or self._prices
             self._failures |= frozenset(line.failures)
-            self._wanted.update({sources[index]: pods - self._wanted[sources[index]] for index, pods in line.pods})
+            self._wanted.update({index: pods - self._wanted[index] for index, pods in line.pods})
 
     def lines(
         self,
@@ -106,15 +108,11 @@ class Recorder:
             return day, b""
         added: list[bytes] = []
         if day != self._day:
-            self._day, self._sources, self._wanted = day, {}, Counter()
-            self._lead_times, self._prices, self._failures = (), (), frozenset()
+            self._begin(day)
             added.append(_encoded(RecordedLine(format_version=FORMAT_VERSION, cluster=world.name)))
-        wanted: Counter[DemandSource] = Counter()
-        for source, pods in wanted_pods(world).items():
-            wanted[alike(source)] += pods
-        for text, source in sorted((_encoded(RecordedLine(source=one)), one) for one in wanted if one not in self._sources):
-            self._sources[source] = len(self._sources)
-            added.append(text)
+        counts = wanted_pods(world)
+        self._plain = {source: self._plain.get(source) or plain(source) for source in counts}
+        added += _source_lines(self._sources, self._plain.values())
         if (times := _medians(world, lead_times)) != self._lead_times:
             self._lead_times = times
             added.append(_encoded(RecordedLine(lead_times=times)))
@@ -124,8 +122,11 @@ class Recorder:
         if failures := _failures(world, lead_times) - self._failures:
             self._failures |= failures
             added.append(_encoded(RecordedLine(failures=tuple(sorted(failures)))))
-        touched = {*wanted, *self._wanted}
-        changes = tuple(sorted((self._sources[one], wanted[one]) for one in touched if wanted[one] != self._wanted[one]))
+        wanted: Counter[int] = Counter()
+        for source, pods in counts.items():
+            wanted[self._sources.of(self._plain[source])] += pods
+        touched = {*wanted, *self._wanted} - {-1}
+        changes = tuple(sorted((one, wanted[one]) for one in touched if wanted[one] != self._wanted[one]))
         if not added and not changes and at_seconds - self._at < QUIET_SECONDS:
             return day, b""
         added.append(_encoded(RecordedLine(at=at_seconds, pods=changes)))
@@ -145,9 +146,9 @@ def read_recording(name: str, files: Sequence[tuple[str, bytes]]) -> Trace:
     for file, data in sorted(files):
         own: list[int] = []
         begun = False
-        for place, line in _lines(file, data):
-            if line.source is not None:
-                own.append(numbers.setdefault(line.source, len(numbers)))
+        for place, line, source in _lines(file, data, FileSources()):
+            if source is not None:
+                own.append(numbers.setdefault(source, len(numbers)))
             lead_times = line.lead_times or lead_times
             prices |= {name: parse_money(price) for name, price in line.prices}
             failures.update(line.failures)
@@ -185,18 +186,19 @@ def recorded_days(trace: Trace) -> Iterator[tuple[str, bytes]]:
     ends = (*trace.steps, DemandStep(trace.end_seconds, ()))
     for day, steps in groupby(ends, key=lambda step: instant_text(step.at_seconds)[:10]):
         lines = [_encoded(RecordedLine(format_version=FORMAT_VERSION))]
-        numbers: dict[int, int] = {}
-        begun = False
+        numbers, counts = FileSources(), Counter[int]()
+        more = Counter(wanted)  # a file begins with everything that is wanted
         for step in steps:
-            wanted.update({index: pods - wanted[index] for index, pods in step.changes})
-            changes = step.changes if begun else tuple(sorted((index, pods) for index, pods in wanted.items() if pods))
-            begun = True
-            for index, _ in changes:
-                if index not in numbers:
-                    numbers[index] = len(numbers)
-                    lines.append(_encoded(RecordedLine(source=trace.sources[index])))
-            pods = tuple(sorted((numbers[index], pods) for index, pods in changes))
-            lines.append(_encoded(RecordedLine(at=step.at_seconds, pods=pods)))
+            for index, pods in step.changes:
+                more[index] += pods - wanted[index]
+                wanted[index] = pods
+            lines += _source_lines(numbers, [trace.sources[index] for index, pods in more.items() if pods])
+            before = {number: counts[number] for index in more if (number := numbers.of(trace.sources[index])) >= 0}
+            for index, pods in more.items():
+                counts[numbers.of(trace.sources[index])] += pods
+            changes = tuple(sorted((number, counts[number]) for number, pods in before.items() if pods != counts[number]))
+            lines.append(_encoded(RecordedLine(at=step.at_seconds, pods=changes)))
+            more.clear()
         yield day, b"".join(lines)
 
 
@@ -205,26 +207,31 @@ def whole_lines(data: bytes) -> bytes:
     return data[: data.rfind(b"\n") + 1]
 
 
-def _lines(file: str, data: bytes) -> Iterator[tuple[str, RecordedLine]]:
-    """Place and line; sources and indices are checked."""
-    sources = 0
+def _source_lines(numbers: FileSources, sources: Iterable[DemandSource]) -> Iterator[bytes]:
+    """Lines for those that have no number, in the order of their texts."""
+    for _, source in sorted((_encoded(RecordedLine(source=one)), one) for one in {*sources} if numbers.of(one) < 0):
+        line = numbers.line(source)
+        if line is not None:
+            yield _encoded(RecordedLine(source=line) if isinstance(line, DemandSource) else RecordedLine(like=line))
+
+
+def _lines(file: str, data: bytes, known: FileSources) -> Iterator[tuple[str, RecordedLine, DemandSource | None]]:
+    """Place, line, and the source that it describes, which is `known` then; sources and indices are checked."""
     for number, text in enumerate(whole_lines(data).splitlines(), 1):
         place = f"{file}:{number}:1"
         try:
             line = decode(text, RecordedLine)
+            source = known.read(line.source, line.like)
         except msgspec.MsgspecError as error:
             raise RecordingError(place, f"not a line of a recording: {error}") from None
+        except SourceError as error:
+            raise RecordingError(place, str(error)) from None
         if number == 1 and line.format_version.partition(".")[0] != FORMAT_VERSION.partition(".")[0]:
             raise RecordingError(
                 place, f"this release reads form {FORMAT_VERSION}, and the file has {line.format_version or 'none'}"
             )
-        sources += line.source is not None
-        if sources > MOST_SOURCES:
-            raise RecordingError(place, f"more than {MOST_SOURCES} kinds of pods")
-        if line.source is not None and any(amount < 0 for _, amount in line.source.shape.requests.items()):
-            raise RecordingError(place, "a pod requests less than nothing")
-        if any(not (0 <= index < sources and 0 <= pods <= MOST_PODS) for index, pods in line.pods):
-            raise RecordingError(place, f"a number is out of range: sources go up to {sources - 1}, pods up to {MOST_PODS}")
+        if any(not (0 <= index < known.count and 0 <= pods <= MOST_PODS) for index, pods in line.pods):
+            raise RecordingError(place, f"a number is out of range: sources go up to {known.count - 1}, pods up to {MOST_PODS}")
         if any(seconds < 0 for _, seconds in line.lead_times):
             raise RecordingError(place, "a lead time is below zero")
         if any(not 0 < seconds <= LONGEST_SECONDS for _, _, seconds in line.failures):
@@ -234,7 +241,7 @@ def _lines(file: str, data: bytes) -> Iterator[tuple[str, RecordedLine]]:
                 parse_money(price)
         except MoneyError as error:
             raise RecordingError(place, str(error)) from None
-        yield place, line
+        yield place, line, source
 
 
 def _medians(world: World, lead_times: Mapping[str, LeadTimes]) -> tuple[tuple[str, int], ...]:
@@ -271,18 +278,6 @@ def _shortages(failures: Iterable[Failure]) -> tuple[tuple[str, Shortage], ...]:
             begin, end = last.from_seconds, max(last.until_seconds, end)
         found.append((name, Shortage(from_seconds=begin, until_seconds=end)))
     return tuple(found)
-
-
-def alike(source: DemandSource) -> DemandSource:
-    """Without what tells one run of the same pods from another."""
-    owner = source.traits.controller
-    if owner is None:
-        return source
-    jobs = owner.kind == "Job"
-    plain = Owner(api_group=owner.api_group, kind=owner.kind, name=_JOBS if jobs else owner.name)
-    traits = msgspec.structs.replace(source.traits, controller=plain)
-    labels = tuple(pair for pair in source.shape.labels if not jobs or pair[0] not in _OF_ONE_JOB)
-    return msgspec.structs.replace(source, traits=traits, shape=msgspec.structs.replace(source.shape, labels=labels))
 
 
 def _encoded(line: RecordedLine) -> bytes:

@@ -59,7 +59,7 @@ def test_machines_of_azure_are_pods_of_their_size(run: Run, tmp_path: Path) -> N
     )  # fmt: skip
     trace = imported(run, tmp_path, file, told="not in the recording: 1 machine that was deleted as it was created\n")
     assert (trace.start_seconds, trace.end_seconds) == (BEGIN, BEGIN + 3600)
-    service, batch = ("service-2-3584", 2000, 3584), ("jobs", 1000, 1792)
+    service, batch = ("service-2-3584", 2000, 3584), ("batch-1-1792", 1000, 1792)
     assert wanted(trace, BEGIN) == {service: 1}
     assert wanted(trace, BEGIN + 899) == {service: 2}
     assert wanted(trace, BEGIN + 1199) == {service: 2, batch: 1}
@@ -195,7 +195,7 @@ def test_range_queries_of_kube_state_metrics(run: Run, tmp_path: Path) -> None:
         series("kube_pod_status_phase", "log-1", always(), phase="Running"),
     )  # fmt: skip
     trace = imported(run, tmp_path, requests, info, phases)
-    web, job = ("web", 750, 1024), ("jobs", 2000, 0)
+    web, job = ("web", 750, 1024), ("job", 2000, 0)
     assert wanted(trace, steps[0]) == wanted(trace, steps[1]) == {web: 1, job: 1}
     assert wanted(trace, steps[2]) == {web: 1}
     assert not wanted(trace, steps[3])

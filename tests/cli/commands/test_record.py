@@ -98,7 +98,7 @@ def test_a_snapshot_is_recorded_without_what_no_decision_reads(run: Run, tmp_pat
     """The requests of its pods are there; the same snapshot again adds nothing."""
     assert run("record", "--cluster", QUICKSTART, "--out", tmp_path / "demand") == (0, "", "")
     once = lines(tmp_path / "demand")
-    assert once[0]["formatVersion"] == "1.0"
+    assert once[0]["formatVersion"] == "1.1"
     assert run("record", "--cluster", QUICKSTART, "--cluster", QUICKSTART, "--out", tmp_path / "demand") == (0, "", "")
     assert lines(tmp_path / "demand") == once
     text = next((tmp_path / "demand").iterdir()).read_text(encoding="utf-8")

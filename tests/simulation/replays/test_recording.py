@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reconciler.cluster.pods.pod import Owner, Pod, PodShape, PodTraits
+from reconciler.cluster.pods.pod import AffinityTerm, Owner, Pod, PodShape, PodTraits
 from reconciler.cluster.pods.pod_table import PodTable
 from reconciler.cluster.values.resources import Resources
+from reconciler.cluster.workloads.workload import Controller
 from reconciler.cluster.world import World
 from reconciler.decisions.decide import decide
 from reconciler.decisions.memory import Memory
@@ -17,13 +18,17 @@ from reconciler.plan.plan import Plan
 from reconciler.policy.documents import PolicySet, ScaleDown, Size, Template, Window
 from reconciler.simulation.embedded.cluster import SimulatedCluster
 from reconciler.simulation.replays import replay as replays
+from reconciler.simulation.replays import source_lines
+from reconciler.simulation.replays.backtest import wanted_pods
 from reconciler.simulation.replays.curve import read_curve
 from reconciler.simulation.replays.policy_world import policy_world
 from reconciler.simulation.replays.recording import Recorder, RecordingError, read_recording, recorded_days
 from reconciler.simulation.replays.replay import LEAD_SECONDS, ReplayRun
-from reconciler.simulation.replays.trace import Trace
+from reconciler.simulation.replays.trace import DemandSource, Trace
+from reconciler.values.label_selector import LabelSelector, Requirement
 from tests.builders import ClusterBuilder
 from tests.policies import node_group, policy
+from tests.simulation.replays.mixed_demand import mixed_policy, mixed_trace
 
 DAY = 86_400
 NOON = 20_000 * DAY + DAY // 2
@@ -118,12 +123,74 @@ def test_a_torn_line_does_not_count_and_the_recording_goes_on() -> None:
     assert wanted(trace, NOON + 60) == {"web": 3, "api": 4}
 
 
-def test_pods_of_jobs_are_alike_whatever_job_they_are_of() -> None:
-    """A thousand Jobs are one line."""
-    jobs = world({f"job-{number}": 1 for number in range(1000)}, kind="Job")
-    file = recorded((NOON, jobs))["2024-10-04"]
+def test_jobs_of_one_template_differ_in_a_short_line() -> None:
+    """Each Job is known by its name, because its pods come and go together. All of them are there again, label by label."""
+    names = [f"import-{number:08d}" for number in range(1000)]
+    file = recorded((NOON, world(dict.fromkeys(names, 1), kind="Job")), (NOON + 30, world({names[7]: 1}, kind="Job")))[
+        "2024-10-04"
+    ]
     assert file.count(b'"source"') == 1
-    assert file.endswith(b'"pods":[[0,1000]]}\n')
+    assert file.count(b'{"like":[0,"import-') == 999
+    assert len(file) < 60_000
+    trace = read_recording("demand", [("2024-10-04.jsonl", file)])
+    assert {dict(source.shape.labels)["job-name"] for source in trace.sources} == set(names)
+    assert wanted(trace, NOON + 30) == dict.fromkeys(names, 0) | {names[7]: 1}
+
+
+def test_a_file_with_too_many_jobs_counts_further_ones_as_pods_of_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A replay holds all sources of a recording. Later lines of the same process and of the next one say so, too."""
+    monkeypatch.setattr(source_lines, "LARGEST_NAMED_BYTES", 10_000)
+    first = recorded((NOON, world({f"job-{number:04d}": 1 for number in range(100)}, kind="Job")))["2024-10-04"]
+    names = first.count(b'"like"')
+    assert 5 < names < 50
+    trace = read_recording("demand", [("d", first + b'{"at":%d}\n' % (NOON + 30))])
+    counts = wanted(trace, NOON)
+    assert sum(counts.values()) == 100
+    assert sorted(counts.values()) == [1] * names + [100 - names]
+    again = Recorder()
+    again.resume("2024-10-04", first)
+    _, lines = again.lines(world({"job-9999": 1}, kind="Job"), NOON + 30)
+    assert sum(wanted(read_recording("demand", [("d", first + lines)]), NOON + 30).values()) == 1
+
+
+def test_a_recording_of_the_first_form_is_read() -> None:
+    """It has one name for all Jobs."""
+    owner = '{"api_group":"batch","kind":"Job","name":"jobs"}'
+    line = f'{{"source":{{"shape":{{"namespace":"a"}},"traits":{{"namespace":"a","controller":{owner}}}}}}}'
+    text = f'{{"formatVersion":"1.0"}}\n{line}\n{{"at":5,"pods":[[0,7]]}}\n{{"at":9}}\n'
+    assert wanted(read_recording("demand", [("d", text.encode())]), 5) == {"jobs": 7}
+
+
+def test_a_uid_is_the_name_of_its_owner_in_a_recording() -> None:
+    """Wherever it is, so that a constraint on pods of the same Job still says so."""
+    text = PodShape(
+        namespace="a",
+        labels=(("controller-uid", "u-1"), ("other", "u-12")),
+        anti_affinity=(AffinityTerm(topology_key="h", selector=LabelSelector((Requirement("controller-uid", "In", ("u-1",)),))),),
+    )
+    source = DemandSource(shape=text, traits=PodTraits(namespace="a", controller=Owner("batch", "Job", "nightly", "u-1")))
+    found = source_lines.plain(source)
+    assert found.traits.controller == Owner("batch", "Job", "nightly")
+    assert found.shape.labels == (("controller-uid", "nightly"), ("other", "u-12"))
+    assert found.shape.anti_affinity[0].selector == LabelSelector((Requirement("controller-uid", "In", ("nightly",)),))
+
+
+@pytest.mark.parametrize("replicas", [1, 2])
+def test_a_pod_of_a_stateful_set_that_comes_again_is_wanted_meanwhile(replicas: int) -> None:
+    """While it ends, its name is taken. Whether it comes again follows from the replicas: a set scales down from its end."""
+    own = PodTraits(namespace="prod", controller=Owner("apps", "StatefulSet", "db", "u"))
+    rows = [
+        Pod(namespace="prod", name="db-0", shape=0, traits=0),
+        Pod(namespace="prod", name="db-1", shape=0, traits=0, deletion_seconds=NOON + 30),
+    ]
+    made = msgspec.structs.replace(
+        ClusterBuilder().world(),
+        pod_shapes=(PodShape(namespace="prod"),),
+        pod_traits=(own,),
+        pods=PodTable(rows),
+        controllers=(Controller(api_group="apps", kind="StatefulSet", namespace="prod", name="db", replicas=replicas),),
+    )
+    assert sorted(source.pod_name for source in wanted_pods(made)) == ["db-0", "db-1"][:replicas]
 
 
 def test_a_month_of_a_thousand_pods_is_below_fifty_megabytes() -> None:
@@ -149,6 +216,8 @@ def test_a_month_of_a_thousand_pods_is_below_fifty_megabytes() -> None:
         (b'{"formatVersion":"1.0"}\n{"failures":[["a",5,-1]]}\n', "d:2:1", "the seconds of a failure are out of range"),
         (b'{"formatVersion":"1.0"}\n{"failures":[["a",5,1e30]]}\n', "d:2:1", "not a line"),
         (b'{"formatVersion":"1.0"}\n{"prices":[["a","-1"]]}\n', "d:2:1", "invalid amount of money"),
+        (b'{"formatVersion":"1.1"}\n{"like":[0,"a","b"]}\n', "d:2:1", "no source before it has the number 0"),
+        (b'{"formatVersion":"1.1"}\n{"like":[-1,"a","b"]}\n', "d:2:1", "no source before it"),
         (
             b'{"formatVersion":"1.0"}\n{"source":{"shape":{"namespace":"a","requests":{"cpu_milli":-5}},"traits":{"namespace":"a"}}}\n',
             "d:2:1",
@@ -176,10 +245,11 @@ def test_failures_that_touch_are_one_shortage() -> None:
 class Watched:
     """A replay with what a recorder that watches its cluster sees: the decisions, and the files."""
 
-    def __init__(self, rules: PolicySet, trace: Trace) -> None:
+    def __init__(self, rules: PolicySet, trace: Trace, interrupted_every: int = 10**9) -> None:
+        """Another recorder goes on after so many looks."""
         self.plans: list[tuple[int, Plan]] = []
         self.files: dict[str, bytes] = {}
-        recorder = Recorder()
+        self._recorder, self._looks = Recorder(), 0
 
         def noted(world: World, policy: PolicySet, memory: Memory, now: int, budget: int) -> tuple[Plan, Memory]:
             plan, after = decide(world, policy, memory, now, budget)
@@ -188,7 +258,11 @@ class Watched:
 
         def advanced(cluster: SimulatedCluster, seconds: int) -> None:
             advance(cluster, seconds)
-            day, lines = recorder.lines(cluster.world(), cluster.now_seconds)
+            self._looks += 1
+            if self._looks % interrupted_every == 0:
+                self._recorder = Recorder()
+                self._recorder.resume(*list(self.files.items())[-1])
+            day, lines = self._recorder.lines(cluster.world(), cluster.now_seconds)
             self.files[day] = self.files.get(day, b"") + lines
 
         advance = SimulatedCluster.advance_to
@@ -237,3 +311,17 @@ def test_a_recorded_week_is_decided_as_it_was(monkeypatch: pytest.MonkeyPatch) -
     again = Watched(policy(group), recording.between(trace.start_seconds, trace.end_seconds))
     assert len(original.plans) > 100
     assert again.plans == original.plans
+
+
+def test_a_replay_of_mixed_demand_decides_as_it_was_recorded() -> None:
+    """Jobs, pods without a controller, ReplicaSets, StatefulSets and custom controllers in three namespaces, in any order, over
+    midnight, with an interrupted recorder."""
+    seed = random.SystemRandom().randrange(2**31)
+    for number in range(seed, seed + 6):
+        print(f"seed {number}")
+        chance = random.Random(number)
+        trace, rules = mixed_trace(chance), mixed_policy(chance)
+        original = Watched(rules, trace, interrupted_every=chance.randint(3, 20))
+        recording = read_recording("mixed", list(original.files.items()))
+        again = Watched(rules, recording.between(trace.start_seconds, trace.end_seconds))
+        assert again.plans == original.plans
