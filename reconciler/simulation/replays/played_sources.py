@@ -12,8 +12,8 @@ from reconciler.simulation.replays.trace import DemandSource, Trace
 
 
 class PlayedSources:
-    """Neither the order of sources in a trace nor sources that are never wanted decide anything: a recording of the same demand
-    has another order, and only what was seen.
+    """The order of sources in a trace decides nothing, and neither do sources that are never wanted. A recording of the same
+    demand has another order, and only what was seen.
 
     An owner whose pods are all gone leaves the cluster. Of thousands of Jobs a day, only those that run cost time.
     """

@@ -1,7 +1,7 @@
 """Demand as it was observed, in one file of lines per day: which pods were wanted from which instant on.
 
 The first line of a file names the form and the cluster. A line with `source` describes pods that are alike, numbered from 0. One
-with `like` has the next number, too: only the names of owner and pod differ from an earlier source, as with Jobs of one template.
+with `like` has the next number, too. Only its names of owner and pod differ from an earlier source, as with Jobs of one template.
 A line with `at` says how many pods of which sources are wanted from then on, where that differs. Each file begins with everything
 that is wanted, so that older files can be deleted. A line with `leadTimes` has what the loop had learned of its targets by then,
 one with `prices` what an hour of their nodes costs. A line with `failures` has requests for a node that came to nothing:
