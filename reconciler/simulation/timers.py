@@ -1,15 +1,16 @@
 """When a decision could come out differently although nothing happened: the next timer after an instant."""
 
 from reconciler.decisions.memory import Memory
+from reconciler.decisions.reasons.pods import Delayed
 from reconciler.decisions.removal.replacements.replacing import PATIENCE_SECONDS
-from reconciler.plan.plan import Plan
+from reconciler.plan.plan import Plan, PodOutcome
 from reconciler.policy.documents import NodeGroupPolicy
 from reconciler.values.instant import parse_instant
 
 
 def next_timer_seconds(plan: Plan, memory: Memory, policy: NodeGroupPolicy, after_seconds: int) -> int | None:
-    """The first of: a node becomes removable, a back-off ends, a cool-down ends, a replacement is given up. None: no such timer
-    runs."""
+    """The first of: a node becomes removable, a back-off or cool-down ends, a replacement is given up, the delay of a new pod ends.
+    None: no such timer runs."""
     pace = policy.pace
     running = [state.until_seconds for state in memory.backoffs.values()]
     running.extend(
@@ -22,6 +23,7 @@ def next_timer_seconds(plan: Plan, memory: Memory, policy: NodeGroupPolicy, afte
         if since
     )
     running.extend(_removable(plan))
+    running.extend(_delayed(plan))
     running.extend(one.started_seconds + PATIENCE_SECONDS + 1 for one in memory.replacements)
     return min((instant for instant in running if instant > after_seconds), default=None)
 
@@ -38,4 +40,10 @@ def gathered_seconds(plan: Plan, first_seconds: int, within_seconds: int) -> int
 def _removable(plan: Plan) -> set[int]:
     # Many nodes share an instant, and reading one costs more than keeping a set of texts.
     texts = {line.removable_at for line in plan.nodes if line.removable_at is not None}
+    return {parse_instant(text) for text in texts}
+
+
+def _delayed(plan: Plan) -> set[int]:
+    delayed = (reason for line in plan.pods if line.outcome is PodOutcome.DELAYED for reason in line.reasons)
+    texts = {str(reason.data["until"]) for reason in delayed if reason.code == Delayed.code}
     return {parse_instant(text) for text in texts}

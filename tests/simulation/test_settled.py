@@ -9,7 +9,7 @@ from reconciler.decisions.decide import decide
 from reconciler.decisions.memory import Memory
 from reconciler.plan.plan import Plan
 from reconciler.plan.summary import plan_digest
-from reconciler.policy.documents import Budget, Headroom, Mode, PolicySet, ScaleDown
+from reconciler.policy.documents import Budget, Headroom, Mode, PodRules, PolicySet, ScaleDown
 from reconciler.policy.pace import Pace
 from reconciler.simulation.settled import come_to_rest, settled
 from tests.builders import NOW, ClusterBuilder, machine_deployment, node_group, policy
@@ -60,6 +60,15 @@ def test_growth_settles_at_what_was_bought():
     cluster.group("general", nodes=0, cpu="4")
     cluster.pods("web", 5, cpu="3")
     assert _sizes(_settle(cluster, policy(node_group("general", max=9)))) == {"general": (0, 5, 5)}
+
+
+def test_pods_that_are_too_new_get_nodes_after_their_delay():
+    """Two pods of 100 s wait ten minutes after their creation: nothing is asked for now, and two nodes come to rest."""
+    cluster = ClusterBuilder()
+    cluster.group("general", nodes=0, cpu="4")
+    cluster.pods("web", 2, cpu="3", age=100)
+    rules = policy(node_group("general", max=9), pods=PodRules(new_pod_delay_seconds=600))
+    assert _sizes(_settle(cluster, rules)) == {"general": (0, 0, 2)}
 
 
 def test_held_group_stays_as_it_is():
