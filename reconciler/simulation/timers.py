@@ -9,8 +9,8 @@ from reconciler.values.instant import parse_instant
 
 
 def next_timer_seconds(plan: Plan, memory: Memory, policy: NodeGroupPolicy, after_seconds: int) -> int | None:
-    """The first of: a node becomes removable, a back-off or cool-down ends, a replacement is given up, the delay of a new pod ends.
-    None: no such timer runs."""
+    """The first of: a node becomes removable, a back-off or cool-down ends, a replacement is given up, the delay of a pod ends.
+    None if there is none."""
     pace = policy.pace
     running = [state.until_seconds for state in memory.backoffs.values()]
     running.extend(

@@ -15,23 +15,19 @@ from tests.gitops.repositories import BASE, POLICY, GitRepo, group
 ROOT = Path(__file__).resolve().parents[2]
 
 THRESHOLD = """\
-1 more node is removed; 2 more evictions; -$140.16 per month
+Nodes of 2 groups may be removed up to 50% utilization (was 20%): 1 more node is removed
 cluster small · policy prod · mode Enforce
 now 2026-11-21T18:00:00Z
 
 Policy: 1
-  @@ prod.yaml:8 @@ NodeGroupPolicy prod
+  @@ prod.yaml:8 @@ NodeGroupPolicy prod, reaches general, quiet
        - name: on-demand
   -      defaults: {scaleDown: {utilizationThresholdPercent: 20}}
   +      defaults: {scaleDown: {utilizationThresholdPercent: 50}}
-  ~ tiers[on-demand].defaults.scaleDown.utilizationThresholdPercent reaches general, quiet
 
 Caution: 2
-  ! 1 more node is removed (0 -> 1): general (1).
+  ! Removed nodes: general (1).
   ! 2 more evictions (0 -> 2): shop/web-* (2).
-
-Warning: 1
-  ! Nodes of general, quiet may be removed up to 50% utilization (was 20%).
 
                               main  this PR    change
     nodes in steady state        3        2        -1
@@ -41,8 +37,8 @@ Warning: 1
 Groups: 1
   - general: steady state 2 -> 1 ■-
 
-3 what-if situations, no difference: half of the pods gone, the largest pod of each namespace once
-  more, pods that fit any node
+3 what-if situations without a difference: half of the pods gone, the largest pod of each namespace
+  once more, pods that fit any node
 
 Pods: 2
   + evictions until the steady state: 0 -> 2; evicted: shop/web-* (2)

@@ -21,7 +21,7 @@ def test_written_updated_and_left_alone(place: Place, cluster: Path):
     place.push(7, MORE)
     assert run.round() == [(7, Done.CREATED)]
     assert [comment["body"].splitlines()[0] for comment in place.host.comments] == ["<!-- reconciler-preview small -->"]
-    assert "## `general` 2 -> 4 nodes" in place.host.comments[0]["body"]
+    assert "## `general` keeps at least `4 nodes` (was `1`): `general` 2 -> 4 nodes" in place.host.comments[0]["body"]
     place.push(7, {"policies/general.yaml": group("general").replace("min: 1", "min: 3")})
     run.clock += MINUTE
     assert run.round() == [(7, Done.UPDATED)]

@@ -24,12 +24,30 @@ def test_one_line_with_its_neighbours():
     changes = (change(4, reaches=("big", "small")),)
     hunks = hunks_of(changes, {"x.yaml": BEFORE}, {"x.yaml": AFTER})
     shown = shown_hunks(hunks, changes, Fold())
-    code, items = shown.blocks
+    (code,) = shown.blocks
     assert isinstance(code, Code)
-    assert code.lines == ("@@ x.yaml:4 @@ NodeGroup big", " min: 1", "-max: 5", "+max: 6", " price: 1")
-    assert isinstance(items, Items)
-    assert [item.text for item in items.items] == ["size.max reaches big, small"]
+    assert code.lines == ("@@ x.yaml:4 @@ NodeGroup big, reaches big, small", " min: 1", "-max: 5", "+max: 6", " price: 1")
     assert shown.rest == ()
+
+
+def test_a_long_line_goes_on_in_the_next_one():
+    """After 96 columns, with a sign of its own. A line of one long word is cut, and its value is told in words."""
+    reasons = [", ".join(["recovering"] * 12), "x" * 120]
+    for reason, shown_lines in zip(
+        reasons,
+        (
+            ["+max: 6  # " + "recovering, " * 7, "+      … recovering, recovering, recovering, recovering, recovering"],
+            ["+max: 6"],
+        ),
+        strict=True,
+    ):
+        after = AFTER.replace(b"max: 6", b"max: 6  # " + reason.encode())
+        changes = (change(4),)
+        shown = shown_hunks(hunks_of(changes, {"x.yaml": BEFORE}, {"x.yaml": after}), changes, Fold())
+        (code, *_) = shown.blocks
+        assert isinstance(code, Code)
+        added = [line for line in code.lines if line.startswith("+")]
+        assert [line[: len(told)] for line, told in zip(added, shown_lines, strict=True)] == [one.rstrip() for one in shown_lines]
 
 
 def test_what_the_lines_do_not_show_is_told():

@@ -89,7 +89,7 @@ def test_a_pull_request_that_goes_into_another_branch_now(repo: GitRepo, preview
     assert "## No effect: neither the policy nor the decision differs" in job.comments[0]["body"]
     assert "comment updated" in preview("--base", "main", "--comment").err
     assert "main: `main at" in job.comments[0]["body"]
-    assert "## `general` 2 -> 4 nodes" in job.comments[0]["body"]
+    assert "## `general` keeps at least `4 nodes` (was `1`): `general` 2 -> 4 nodes" in job.comments[0]["body"]
 
 
 def test_a_base_that_moved_is_named_although_nothing_else_is(repo: GitRepo, preview: Preview, job: Host):

@@ -79,15 +79,19 @@ def _looser(loose: Sequence[Consequence]) -> tuple[Causes, int]:
     if len(loose) > 1 and (removed := removal_words(loose, briefly=True)):
         all_budgets = loose[0].code is Code.MAY_LOOSEN and str(loose[0].data["path"]).startswith("budgets")
         return Causes((*(((WITHOUT_BUDGETS,),) if all_budgets else ()), removed)), len(loose)
-    first = loose[0]
-    groups = first.data["groups"]
+    return Causes(looser_wordings(loose[0])), 1
+
+
+def looser_wordings(effect: Consequence) -> tuple[Sentence, ...]:
+    """One looser value with the groups that it reaches, and with their number; empty for a value without words of its own."""
+    groups = effect.data["groups"]
     one = Loosened(
-        path=str(first.data["path"]), before=str(first.data["today"]), after=str(first.data["after"]), certain=True,
-        groups=groups if isinstance(groups, tuple) else (), discovered=bool(first.data["discovered"]),
+        path=str(effect.data["path"]), before=str(effect.data["today"]), after=str(effect.data["after"]), certain=True,
+        groups=groups if isinstance(groups, tuple) else (), discovered=bool(effect.data["discovered"]),
     )  # fmt: skip
     if one.path.startswith("discovery[") and not looser_words(one):
-        return Causes(), 1
-    return Causes(tuple(words for words in (first.named, looser_words(one, briefly=True)) if words)), 1
+        return ()
+    return tuple(words for words in (effect.named, looser_words(one, briefly=True)) if words)
 
 
 def _changed(preview: Preview, changes: Sequence[PolicyChange], effects: Sequence[Consequence]) -> tuple[Causes, int]:

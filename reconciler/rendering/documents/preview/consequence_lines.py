@@ -14,7 +14,7 @@ from reconciler.rendering.documents.blocks import (
     capitalized,
     plain_sentence,
 )
-from reconciler.rendering.documents.preview.cause_words import removal_words
+from reconciler.rendering.documents.preview.cause_words import LOOSER, looser_wordings, removal_words
 from reconciler.rendering.documents.preview.consequences.all import consequences
 from reconciler.rendering.documents.preview.consequences.consequence import Code, Consequence, Grade
 from reconciler.rendering.documents.preview.consequences.looser_values import value_family
@@ -35,17 +35,31 @@ def consequence_alarms(preview: Preview, *, everything: bool = False, causes: bo
     told = plain_sentence(headline(preview)).lower()
     for grade in Grade:
         mine = [one for one in effects if one.grade is grade]
+        mine = mine if everything else [_untold(one, told) for one in mine]
         mine = list(_with_causes(mine)) if causes else mine
         lines = [one.sentence for one in mine] if everything else _folded(mine)
-        if lines := [line for line in lines if everything or plain_sentence(line).removesuffix(".").lower() not in told]:
+        lines = [line for line in lines if line and (everything or plain_sentence(line).removesuffix(".").lower() not in told)]
+        if lines:
             yield Alarm(_MEANINGS[grade], tuple(lines), grade.capitalize())
+
+
+def _untold(one: Consequence, told: str) -> Consequence:
+    """With what the headline does not say of it."""
+    loose = one.code in LOOSER
+    wordings = (
+        looser_wordings(one) if loose else ((one.named or (one.short,),) if one.detail == () else ((one.short,), one.named))
+    )
+    if (one.detail is None and not loose) or not any(plain_sentence(words).lower() in told for words in wordings if words):
+        return one
+    return msgspec.structs.replace(one, sentence=one.detail or ())
 
 
 def _with_causes(effects: Sequence[Consequence]) -> Iterator[Consequence]:
     """Each with the changed values that may cause it, unless an earlier line names the same ones."""
     known: set[Sentence] = {()}
     for one in effects:
-        yield one if one.causes in known else msgspec.structs.replace(one, sentence=(*one.sentence, *one.causes))
+        whole = (*one.sentence, *one.causes) if one.sentence else one.causes and (one.causes[0].lstrip(), *one.causes[1:])
+        yield one if one.causes in known else msgspec.structs.replace(one, sentence=whole)
         known.add(one.causes)
 
 

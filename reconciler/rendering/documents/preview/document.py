@@ -36,7 +36,7 @@ from reconciler.rendering.documents.preview.pod_differences import pod_differenc
 from reconciler.rendering.documents.preview.policy_differences import gravest_changes, policy_differences, told_of_groups
 from reconciler.rendering.documents.preview.policy_hunks import shown_hunks
 from reconciler.rendering.documents.preview.week import week_section
-from reconciler.rendering.documents.preview.what_if import what_if_blocks
+from reconciler.rendering.documents.preview.what_if import one_fold, what_if_blocks
 from reconciler.rendering.documents.replay import replay_blocks, with_side_names
 from reconciler.rendering.words.fold import Fold
 from reconciler.rendering.words.size_words import HEADING, size_sentences
@@ -186,7 +186,8 @@ def _figures(preview: Preview, compared: PlanComparison) -> tree.Block:
     if compared.settled and not any(figure.changed or figure.change is None for figure in figures) and not preview.spent_after:
         words = [word for figure in figures for word in (f", {figure.name} (", figure.cells()[0], ")")]
         return tree.Paragraph((f"Unchanged: {words[0].removeprefix(', ')}", *words[1:], "."))
-    rows = (*((figure.name, *figure.cells()) for figure in shown_figures(preview)), *limit_rows(preview))
+    shown = [figure for figure in figures if figure.changed or figure.change is None] or figures
+    rows = (*((figure.name, *figure.cells()) for figure in shown), *limit_rows(preview))
     columns = (tree.Column(heading=""), *(tree.Column(heading=name, right=True) for name in (MAIN, THIS_PR, "change")))
     unpriced = preview.plan.cost.unpriced_groups
     notes = [f"{count(len(unpriced), 'group')} without a price not counted."] if unpriced else []
@@ -249,13 +250,12 @@ def _notes(preview: Preview) -> Iterator[tree.Block]:
     if sentences:
         lines = tuple(tree.Difference("!", line, tree.Meaning.HELD) for line in sentences)
         yield tree.Section(WARNINGS, len(sentences), lines, "warning", drop=1)
+    reasoned: list[str] = []
     if (compared := preview.comparison) is not None:
         pairs = [pair for pair in renamed_joined(compared.groups) if only_reasons(pair) and not told_as_warning(pair, compared)]
-        if reasoned := [_reasoned(pair) for pair in pairs]:
-            many = count(len(reasoned), "group")
-            yield tree.Names(f"{many} with the same size, of which reasons or names differ", tuple(reasoned))
-    if preview.untouched:
-        yield tree.Names(f"{count(len(preview.untouched), 'group')} untouched", preview.untouched)
+        reasoned = [_reasoned(pair) for pair in pairs]
+    other = "with the same size, other reasons or names"
+    yield from one_fold("group", ((other, reasoned), ("untouched", preview.untouched)))
 
 
 def _reasoned(pair: Pair[GroupLine]) -> str:

@@ -123,7 +123,11 @@ def _nothing_moves(preview: Preview) -> bool:
 def _elsewhere(preview: Preview, *, bare: bool) -> Iterator[list[Sentence]]:
     """What differs though the steady state does not: the next plan, another situation, or nothing. `bare`: nothing is told."""
     if sizes := _sizes(preview, lambda line: line.desired):
-        yield [("the next plan has ", *sizes, ", the steady state does not differ"), ("the next plan has ", *sizes)]
+        yield [
+            ("the next plan has ", *sizes, ", the steady state does not differ"),
+            ("the next plan has ", *sizes),
+            ("the next plan differs, the steady state does not",),
+        ]
     elif differing := () if preview.what_if is None else gravest_situations(preview.what_if):
         change = Foreign(situation_change(differing[0]))
         wordings = ((change, " with ", situation_words(differing[0])), (change, " in another situation"))

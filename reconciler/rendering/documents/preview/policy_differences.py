@@ -104,13 +104,13 @@ def change_mark(change: PolicyChange) -> str:
 
 def change_sentence(change: PolicyChange, fold: Fold) -> str:
     """The whole change: values, places, and the groups that it reaches."""
-    reached = _reached(change, fold)
+    reached = reach_words(change, fold)
     return f"{_alone(change)}. It reaches {reached}" if reached else _alone(change)
 
 
 def reach_sentence(change: PolicyChange, fold: Fold) -> str:
     """`scaleDown.unneededTime reaches auto and big`; empty for a value of one group."""
-    reached = _reached(change, fold)
+    reached = reach_words(change, fold)
     return f"{change.path} reaches {reached}" if reached else ""
 
 
@@ -118,7 +118,8 @@ def _alone(change: PolicyChange) -> str:
     return msgspec.structs.replace(change, reaches=(), discovery=()).sentence()
 
 
-def _reached(change: PolicyChange, fold: Fold) -> str:
+def reach_words(change: PolicyChange, fold: Fold) -> str:
+    """The groups whose value is taken from here, and the discovery rules that may find more; empty for a value of one group."""
     parts = [listed(change.reaches, fold.names)] if change.reaches else []
     parts += [f"what discovery {listed(change.discovery, fold.names)} finds"] if change.discovery else []
     return " and ".join(parts)

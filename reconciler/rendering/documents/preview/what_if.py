@@ -1,6 +1,6 @@
 """What both policies do in other situations: a row for each in which they differ in another way than now."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 
 from reconciler.plan.money import money_text
@@ -14,8 +14,7 @@ from reconciler.values.plural import verb_for
 
 WHAT_IF = "What if"
 _MOST_ROWS = 3
-_CAPTION = "What the next plan asks for then. For fewer pods and for windows: the steady state."
-_SETTLED_CAPTION = "The steady states."
+_NEXT, _SETTLED = "next plan", "steady state"
 _NOT_FINAL = "Some of them are cut short before their steady state, so these numbers are not final."
 
 
@@ -27,27 +26,43 @@ def what_if_blocks(asked: WhatIf | None, fold: Fold) -> Iterator[tree.Block]:
     shown = rows if not fold.names or len(rows) <= _MOST_ROWS + 1 else rows[:_MOST_ROWS]
     if shown:
         final = all(side.final for one in shown for side in (one.before, one.after))
+        settled = all(one.settled for one in shown)
         table = tree.Table(
             columns=(
-                tree.Column(heading=""), tree.Column(heading=MAIN, wraps=True), tree.Column(heading=THIS_PR, wraps=True),
-                tree.Column(heading="change", right=True),
+                tree.Column(heading=_SETTLED if settled else _NEXT), tree.Column(heading=MAIN, wraps=True),
+                tree.Column(heading=THIS_PR, wraps=True), tree.Column(heading="change", right=True),
             ),
-            rows=tuple((situation_words(one), *_cells(one)) for one in shown),
-            caption=_SETTLED_CAPTION if all(one.settled for one in shown) else _CAPTION,
+            rows=tuple((_named(one, settled=settled), *_cells(one)) for one in shown),
             note="" if final else _NOT_FINAL,
         )  # fmt: skip
         heading = f"{WHAT_IF}: {len(rows)} of {count(len(asked.situations), 'situation')}"
         yield tree.Section(f"{heading} {verb_for(len(rows), 'differs', 'differ')}", None, blocks=(table,), opened=True)
-    other = "other situation" if rows else "what-if situation"
     lots = (
-        ("more that " + verb_for(len(rows) - len(shown), "differs", "differ"), [one.what for one in rows[len(shown) :]]),
-        ("same difference as now", [one.what for one in asked.situations if asked.as_now(one)]),
-        ("no difference", [one.what for one in asked.situations if not one.differs]),
+        ("with another difference", [one.what for one in rows[len(shown) :]]),
+        ("with the same difference as now", [one.what for one in asked.situations if asked.as_now(one)]),
+        ("without a difference", [one.what for one in asked.situations if not one.differs]),
         ("not decided, since no work was left", list(asked.not_run)),
     )
-    for words, names in lots:
-        if names:
-            yield tree.Names(f"{count(len(names), other)}, {words}", tuple(names))
+    yield from one_fold("other situation" if rows else "what-if situation", lots)
+
+
+def one_fold(noun: str, lots: Sequence[tuple[str, Sequence[str]]]) -> Iterator[tree.Names]:
+    """`5 other situations: 2 with the same difference as now, 3 without a difference`: all in one fold."""
+    told = [(words, names) for words, names in lots if names]
+    if len(told) == 1:
+        ((words, names),) = told
+        yield tree.Names(f"{count(len(names), noun)} {words}", tuple(names))
+    elif told:
+        heading = ", ".join(f"{len(names)} {words}" for words, names in told)
+        lines = tuple(f"{words}: {name}" for words, names in told for name in names)
+        yield tree.Names(f"{count(len(lines), noun)}: {heading}", lines)
+
+
+def _named(one: Compared, *, settled: bool) -> str:
+    words = situation_words(one)
+    if settled or not one.settled:
+        return words
+    return Foreign(f"{words}, in steady state") if isinstance(words, Foreign) else f"{words}, in steady state"
 
 
 def gravest_situations(asked: WhatIf) -> list[Compared]:

@@ -107,12 +107,13 @@ def _cuttable(block: tree.Block) -> Sequence[object]:
 
 
 def _foot(document: tree.Document) -> Iterator[str]:
-    """The digest, then what the document was made from, a line each."""
+    """The digest, then what the document was made from; the last source has its own line."""
     sources = [source for block in document.blocks if isinstance(block, tree.Sources) for source in block.lines]
     if document.digest or document.note or sources:
         yield f"{code(document.digest)}{document.note}"
-    for name, parts in sources:
-        sentence = (f"{name}:", *(piece for part in parts for piece in (" ", Foreign(part))))
+    told = [(f"{name}:", *(piece for part in parts for piece in (" ", Foreign(part)))) for name, parts in sources]
+    first = tuple(piece for at, sentence in enumerate(told[:-1]) for piece in (*((" · ",) if at else ()), *sentence))
+    for sentence in filter(None, (first, *told[-1:])):
         yield from quoted_paragraph(sentence, width=PROSE_WIDTH - len("<sub></sub>"), most=_SOURCE)
 
 

@@ -96,7 +96,7 @@ def test_a_caution_names_the_values_that_may_cause_it(mixed_plan: Plan):
         "more values."
     )
     (caution, *_) = consequence_alarms(shown)
-    assert [plain_sentence(line) for line in caution.lines] == [f"1 more node is removed (0 -> 1): small (1).{cause}"]
+    assert [plain_sentence(line) for line in caution.lines] == [f"Removed nodes: small (1).{cause}"]
     assert consequences(shown)[0].message == "1 more node is removed (0 -> 1): small (1)."
 
 

@@ -52,15 +52,17 @@ class Code(StrEnum):
 
 class Consequence(msgspec.Struct, frozen=True, kw_only=True):
     """One effect. `sentence` is in parts. `short` is its text for a headline, without words from the policy or the cluster.
-    `named` is the same with names, for a headline with room; it is empty if `short` says as much.
-    `data` are its numbers and names, with keys in camelCase. `causes` is a sentence about the changed values that may cause it,
-    for a caution that does not name its own cause."""
+    `named` is the same with names, for a headline with room; it is empty if `short` says as much. `detail` is a sentence with
+    what the headline leaves out, if it says `short` or `named`: empty for nothing, None for all of `sentence`. `data` are its
+    numbers and names, with keys in camelCase. `causes` is a sentence about the changed values that may cause it, for a caution
+    that does not name its own cause."""
 
     grade: Grade
     code: Code
     sentence: Sentence
     short: str
     named: Sentence = ()
+    detail: Sentence | None = None
     data: Mapping[str, Scalar] = {}
     causes: Sentence = ()
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from reconciler.plan.comparison import PlanComparison
 from reconciler.plan.plan import GroupLine, Plan
-from reconciler.rendering.documents.blocks import Foreign, names_listed
+from reconciler.rendering.documents.blocks import Foreign, capitalized, names_listed
 from reconciler.rendering.documents.preview.change_figures import coming, leaving
 from reconciler.rendering.documents.preview.consequences.consequence import Code, Consequence, Grade
 from reconciler.rendering.words.fold import NAMES_SHOWN
@@ -33,6 +33,7 @@ def target_missing(comparison: PlanComparison) -> Iterator[Consequence]:
             sentence=("Target ", Foreign(new.target), " of ", Foreign(new.name), " does not exist.", *loses),
             short="a group's target does not exist",
             named=("target ", Foreign(target), " does not exist: ", Foreign(new.name), " is not scaled"),
+            detail=loses[1:],
             data={"groups": (new.name,), "target": new.target, "newNodesLost": lost},
         )
 
@@ -76,6 +77,9 @@ def group_changes(comparison: PlanComparison, plan: Plan, unwritten: Sequence[st
                 sentence=(*names_listed(labels, NAMES_SHOWN), f" {verb}{one_more if len(groups) == 1 else several_more}."),
                 short=f"{count(len(groups), 'group')} {verb}",
                 named=(*names_listed(names, 1), f" {verb}"),
+                detail=capitalized(((one_more if len(names) == 1 else several_more)[2:] + ".",))
+                if labels == names and len(names) <= 2
+                else None,
                 data={"groups": names, "nodes": _nodes_of(groups)},
             )
 

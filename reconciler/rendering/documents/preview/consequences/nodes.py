@@ -32,5 +32,6 @@ def nodes_removed(preview: Preview) -> Iterator[Consequence]:
         code=Code.NODES_REMOVED if more > 0 else Code.OTHER_NODES_REMOVED,
         sentence=(f"{short} ({len(before)} -> {len(after)}): ", *names_listed(labels, NAMES_SHOWN), "."),
         short=short,
+        detail=("Removed nodes: ", *names_listed(labels, NAMES_SHOWN), "."),
         data={"today": len(before), "after": len(after), "nodes": tuple(goes), "groups": groups},
     )

@@ -27,7 +27,10 @@ def pod_places(preview: Preview) -> Iterator[Consequence]:
         if more <= 0:
             short = f"{count(len(lost), 'pod')} {verb_for(len(lost), 'loses its', 'lose their')} place, {len(placed)} get one"
         sentence = (f"{short} ({len(before)} -> {len(after)}): ", *names_listed(pod_labels(lost), NAMES_SHOWN), ".")
-        yield Consequence(grade=Grade.CAUTION, code=Code.PODS_WITHOUT_NODE, sentence=sentence, short=short, data=data)
+        detail = ("Without a node: ", *names_listed(pod_labels(lost), NAMES_SHOWN), ".")
+        yield Consequence(
+            grade=Grade.CAUTION, code=Code.PODS_WITHOUT_NODE, sentence=sentence, short=short, detail=detail, data=data
+        )
     elif placed:
         short = f"{count(len(placed), 'more pod')} {verb_for(len(placed), 'gets', 'get')} a node"
         sentence = (f"{short} ({len(before)} -> {len(after)}): ", *names_listed(pod_labels(placed), NAMES_SHOWN), ".")
@@ -46,6 +49,7 @@ def evictions(preview: Preview) -> Iterator[Consequence]:
         code=Code.EVICTIONS,
         sentence=(f"{count(more, 'more eviction')} ({len(before)} -> {len(after)}): ", *names_listed(labels, NAMES_SHOWN), "."),
         short=count(more, "more eviction"),
+        detail=("Evicted: ", *names_listed(labels, NAMES_SHOWN), "."),
         data={"today": len(before), "after": len(after), "pods": tuple(labels)},
     )
 

@@ -50,6 +50,7 @@ def writing_stops(preview: Preview) -> Iterator[Consequence]:
             code=Code.WRITING_STOPS,
             sentence=("This turns writing off for ", *names_listed(groups, NAMES_SHOWN), ", mode Enforce -> Observe."),
             short=short,
+            detail=("No longer written: ", *names_listed(groups, NAMES_SHOWN), "."),
             data={"groups": groups},
         )
 
