@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 
 from reconciler import __version__
+from reconciler.plan.comparison import PlanComparison
 from reconciler.plan.money import money_text
 from reconciler.plan.picture import Pictures
 from reconciler.plan.plan import Cost, Plan
@@ -13,6 +14,7 @@ from reconciler.rendering.documents.plan.document import cost_table
 from reconciler.rendering.documents.plan.nodes import leaving_nodes
 from reconciler.rendering.printers.html.actions import action_section
 from reconciler.rendering.printers.html.element import DASH, Content, Html, joined, tag
+from reconciler.rendering.printers.html.flow import flow_section
 from reconciler.rendering.printers.html.groups import group_section
 from reconciler.rendering.printers.html.nodes import anchors, listed_nodes, node_section
 from reconciler.rendering.printers.html.page import Head, Section, counted, document, mark, slots
@@ -39,14 +41,17 @@ def plan_html(plan: Plan, pictures: Pictures) -> str:
     return document(head, sections, [group.name for group in plan.groups], foot(plan.digest, plan))
 
 
-def plan_sections(plan: Plan, pictures: Pictures, policies: tuple[str, str] | None) -> list[Section]:
-    """Groups, picture, pods, nodes, notes, cost, problems: what a plan and a preview have in common."""
+def plan_sections(
+    plan: Plan, pictures: Pictures, policies: tuple[str, str] | None, comparison: PlanComparison | None = None
+) -> list[Section]:
+    """Groups, pictures, pods, nodes, notes, cost, problems: what a plan and a preview have in common."""
     known = slots([group.name for group in plan.groups])
     leaving = leaving_nodes(plan)
     lines = listed_nodes(plan, leaving)
     sections = [
         group_section(plan),
         picture_section(pictures, leaving, anchors(lines), known, policies),
+        *filter(None, (flow_section(plan, comparison, policies or ("",)),)),
         pod_section(plan, known),
         node_section(plan, lines, pictures.now, leaving, known),
     ]

@@ -62,7 +62,9 @@ def preview_html(preview: Preview) -> str:
     if (actions := action_section(plan)) is not None:
         title = f"What {THIS_PR} does" if compared else actions.heading
         sections.append(Section(actions.anchor, title, actions.body, actions.note))
-    sections += plan_sections(plan, pictures, (f"{MAIN}'s policy", f"{THIS_PR}'s policy") if compared else None)
+    sections += plan_sections(
+        plan, pictures, (f"{MAIN}'s policy", f"{THIS_PR}'s policy") if compared else None, preview.comparison
+    )
     sections += _own(preview_tree, FURTHER, "policy-values", "value")
     return document(head, sections, [group.name for group in plan.groups], foot(preview_tree.digest, plan))
 

@@ -137,6 +137,7 @@ overflow-wrap:anywhere}
 .chart>svg{width:100%;height:auto}.chart text{font-size:22px;fill:var(--soft)}
 .chart .key{margin:.4rem 0 0;gap:.1rem 1rem}.chart .key li{min-width:0;overflow-wrap:anywhere}.chart .key svg{flex:none}
 .chart text.number{fill:var(--ink);font-weight:700}.chart .grid{stroke:var(--edge);stroke-width:1.5;fill:none}
+.flow path{opacity:.6}.flow g:hover path{opacity:1}
 .layer{stroke:var(--sheet);stroke-width:1}
 .line-a,.line-b{fill:none;stroke:var(--ink);stroke-width:3}.line-b{stroke:var(--accent);stroke-dasharray:12 7}
 .shade{fill:var(--holds);opacity:.22}.waits{fill:var(--holds)}.evicts{fill:var(--shrinks)}
