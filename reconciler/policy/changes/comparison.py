@@ -51,17 +51,20 @@ class PolicyChange(msgspec.Struct, frozen=True, order=True, kw_only=True):
         """The list of which nothing but the order differs; else empty."""
         return self.path.removesuffix(_ORDER) if self.path.endswith(_ORDER) else ""
 
+    @property
+    def what(self) -> str:
+        """`size.max 40 -> 60`, or what becomes of the document."""
+        if self.ordered:
+            return f"the order of {self.ordered} changes: {self.value_before} -> {self.value_after}"
+        if self.path:
+            return f"{self.path} {self.value_before} -> {self.value_after}"
+        if self.before is None or self.after is None:
+            return "added" if self.before is None else "removed, its target keeps its size"
+        return f"renamed from {self.before}, the same target"
+
     def sentence(self) -> str:
         """`NodeGroup big: size.max 40 -> 60 (big.yaml:9:14 -> big.yaml:9:14)`, with the groups that a default reaches."""
-        if self.ordered:
-            what = f"the order of {self.ordered} changes: {self.value_before} -> {self.value_after}"
-        elif self.path:
-            what = f"{self.path} {self.value_before} -> {self.value_after}"
-        elif self.before is None or self.after is None:
-            what = "added" if self.before is None else "removed, its target keeps its size"
-        else:
-            what = f"renamed from {self.before}, the same target"
-        text = f"{self.kind} {self.name}: {what}{_places(self.place_before, self.place_after)}"
+        text = f"{self.kind} {self.name}: {self.what}{_places(self.place_before, self.place_after)}"
         if self.reaches:
             text += f". It reaches {', '.join(self.reaches)}"
         if self.discovery:

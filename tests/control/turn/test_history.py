@@ -246,6 +246,16 @@ def test_a_sample_without_prices():
     assert recent.entries()[0].cost_micros == 1_250_000
 
 
+def test_sizes_of_groups_are_kept_once():
+    """The highest of a step; the same sizes in a later step are the same object."""
+    recent = Recent()
+    for at, size in ((0, 2), (1, 5), (2, 3), (120, 5), (240, 4)):
+        recent.decided(plan(size, size), at)
+    first, second, third = recent.entries()
+    assert [sample.sizes for sample in (first, second, third)] == [{str(TARGET): 5}, {str(TARGET): 5}, {str(TARGET): 4}]
+    assert second.sizes is first.sizes
+
+
 def test_since_when_a_group_is_held():
     """As long as it is held without a break, while this process leads."""
     figures = Figures()

@@ -32,6 +32,8 @@ def consequence_alarms(preview: Preview, *, everything: bool = False, causes: bo
     """What stands above the table of figures: the lines of each grade, the gravest first. Equal ones are folded, and what is cut
     is counted with the gravest of it; neither with `everything`. `causes`: cautions name the values that may cause them."""
     effects = [one for one in consequences(preview) if one.code not in _TOLD]
+    missing = [one.data["groups"] for one in effects if one.code is Code.TARGET_MISSING]
+    effects = [one for one in effects if one.code is not Code.GROUPS_LEAVE or one.data["groups"] not in missing]
     told = plain_sentence(headline(preview)).lower()
     for grade in Grade:
         mine = [one for one in effects if one.grade is grade]

@@ -254,7 +254,7 @@ def _notes(preview: Preview) -> Iterator[tree.Block]:
     if (compared := preview.comparison) is not None:
         pairs = [pair for pair in renamed_joined(compared.groups) if only_reasons(pair) and not told_as_warning(pair, compared)]
         reasoned = [_reasoned(pair) for pair in pairs]
-    other = "with the same size, other reasons or names"
+    other = "with the same size and other reasons or names"
     yield from one_fold("group", ((other, reasoned), ("untouched", preview.untouched)))
 
 

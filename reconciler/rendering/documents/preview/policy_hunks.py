@@ -73,7 +73,8 @@ def _printed(hunk: Hunk, lines: Sequence[HunkLine], changes: Sequence[PolicyChan
     """A heading as of git, with what all changes reach, the lines, and how many more there are."""
     first = next(line for line in hunk.lines if line.sign != " ")
     place = f"{hunk.before}:{first.before}" if first.after is None else f"{hunk.after}:{first.after}"
-    whose = f"{changes[0].kind} {changes[0].name}{f', reaches {reached}' if reached else ''}" if changes else ""
+    told = [f"reaches {reached}"] if reached else [changes[0].what] if changes and not changes[0].path else []
+    whose = ", ".join([f"{changes[0].kind} {changes[0].name}", *told]) if changes else ""
     left = len(hunk.lines) - len(lines)
     shown = [piece for line in lines for piece in _wrapped(line)]
     return [_cut(plain(f"@@ {place} @@ {whose}".rstrip())), *shown, *([f"@@ {count(left, 'more line')} @@"] if left else [])]
@@ -95,7 +96,9 @@ def _cut(line: str) -> str:
 
 
 def _clear(hunk: Hunk, change: PolicyChange, lines: Sequence[HunkLine]) -> bool:
-    """Whether the lines, none of them cut, say all of a change but what it reaches."""
+    """Whether the lines, none of them cut, say all of a change but what it reaches. The heading tells that of a document."""
     changed = [line for line in lines if line.sign != " " and not _COMMENT.fullmatch(line.text)]
+    if not change.path:
+        return True
     whole = not any(_wrapped(line)[-1].endswith("…") for line in changed)
-    return bool(change.path) and whole and hunk.shows(change, lines)
+    return whole and hunk.shows(change, lines)

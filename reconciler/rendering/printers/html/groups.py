@@ -16,8 +16,9 @@ _FEW, _SHOWN = 12, 3
 _WIDTH, _PAD = 108, 7
 
 
-def group_section(plan: Plan) -> Section:
-    """All groups, those first that change or are held; more than `MOST_GROUPS` are counted and named as left out."""
+def group_section(plan: Plan, history: Mapping[str, Html] = {}) -> Section:
+    """All groups, those first that change or are held; more than `MOST_GROUPS` are counted and named as left out. `history` has
+    the line of sizes of some targets."""
     others = groups_with_other_actions(plan.actions)
     actions: dict[str, list[Action]] = {}
     for action in plan.actions:
@@ -40,7 +41,17 @@ def group_section(plan: Plan) -> Section:
 
     def table(label: str, groups: Sequence[GroupLine]) -> Html:
         rows = (
-            _row(group, actions.get(group.name, ()), whys.get(group.name), others, known, currency, settled=settled, tiers=tiers)
+            _row(
+                group,
+                actions.get(group.name, ()),
+                whys.get(group.name),
+                others,
+                known,
+                currency,
+                history.get(group.target),
+                settled=settled,
+                tiers=tiers,
+            )
             for group in groups
         )
         body = tag("tbody", joined(rows))
@@ -81,6 +92,7 @@ def _row(
     others: frozenset[str],
     known: Mapping[str, str],
     currency: str,
+    history: Html | None,
     *,
     settled: bool,
     tiers: bool,
@@ -91,7 +103,8 @@ def _row(
     cells.append(_size(group.current, group.desired, "Desired"))
     cells += [_size(group.current, group.settled, "Steady state")] if settled else []
     bounds = tag("div", f"{group.min} to {group.max}", class_="small soft")
-    cells.append(tag("td", _meter(group), bounds, data_as="Range"))
+    recent = tag("div", history, class_="small soft") if history is not None else None
+    cells.append(tag("td", _meter(group), bounds, recent, data_as="Range"))
     cells += [tag("td", group.tier or DASH, data_as="Tier")] if tiers else []
     cells += [tag("td", owner_words(group), class_="hold" if group.held else None, data_as="Owner")]
     cells += [tag("td", group.price_per_hour or DASH, class_="r", data_as=f"{currency}/h")] if currency else []

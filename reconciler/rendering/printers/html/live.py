@@ -26,7 +26,7 @@ from reconciler.rendering.printers.html.plan import (
     plan_figures,
 )
 from reconciler.rendering.printers.html.pods import pod_section
-from reconciler.rendering.printers.html.recent import Sample, ago, line
+from reconciler.rendering.printers.html.recent import Sample, ago, line, size_lines
 from reconciler.rendering.printers.html.troubles import Known, trouble_list
 from reconciler.rendering.printers.html.upcoming import upcoming_section
 from reconciler.rendering.words.wording import header_words, rest_words
@@ -94,7 +94,7 @@ def live_html(state: LiveState) -> str:
     known = slots([group.name for group in plan.groups])
     leaving = leaving_nodes(plan)
     sections = [
-        group_section(shown),
+        group_section(shown, size_lines(state.samples, state.now_seconds, {one.target: one.name for one in shown.groups})),
         upcoming_section(state.upcoming, state.now_seconds, known),
         pod_section(plan, known),
         decided_section(state.decisions, state.now_seconds, known),

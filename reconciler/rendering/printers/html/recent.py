@@ -1,6 +1,6 @@
 """Figures of the last six hours, each as a line in its tile."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby
 
 import msgspec
@@ -21,12 +21,14 @@ _UNITS = (("d", 86_400, 2 * 86_400), ("h", 3600, 3600), ("min", 60, 60))
 
 
 class Sample(msgspec.Struct, frozen=True, kw_only=True):
-    """The highest values within the step that begins at `at_seconds`. `cost_micros` is per hour; None: nothing has a price."""
+    """The highest values within the step that begins at `at_seconds`. `cost_micros` is per hour; None: nothing has a price.
+    `sizes` are replicas by target."""
 
     at_seconds: int
     nodes: int
     pending: int
     cost_micros: int | None = None
+    sizes: Mapping[str, int] = {}
 
 
 def line(
@@ -49,6 +51,16 @@ def line(
     axis = Axis(step_seconds=STEP_SECONDS, whole_seconds=KEPT_SECONDS, most=max(steps.values()))
     drawn = joined(stairs(axis, values, "line-a", first) for first, values in _runs(steps))
     return joined((small_chart(f"{title}, last {span}: {spread}", drawn), tag("span", f"last {span}: {spread}", class_="line")))
+
+
+def size_lines(samples: Sequence[Sample], now_seconds: int, names: Mapping[str, str]) -> dict[str, Html]:
+    """The lines of groups by target, with the `names` of the groups. One whose size never changed has none."""
+
+    def of(target: str) -> Callable[[Sample], int | None]:
+        return lambda sample: sample.sizes.get(target)
+
+    moved = [name for name in names if len({sample.sizes.get(name) for sample in samples} - {None}) > 1]
+    return {target: line(names[target], samples, now_seconds, of(target), "{:,}".format) for target in moved}
 
 
 def lasting(since_seconds: int, now_seconds: int) -> Html:

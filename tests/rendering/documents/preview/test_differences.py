@@ -92,7 +92,7 @@ Nodes: 1
 Problems: 1
   - no longer: Pod shop/odd: requests.cpu: invalid quantity '1x' [QuantityUnreadable]
 
-1 group with the same size, other reasons or names: fresh
+1 group with the same size and other reasons or names: fresh
 
 main: x
 this PR: x

@@ -10,7 +10,7 @@ from reconciler.plan.decided import Decision, Fate
 from reconciler.plan.plan import ActionKind, GroupLine, Ownership, OwnerState, Plan, PodLine, PodOutcome
 from reconciler.plan.reason import Reason
 from reconciler.providers.contract import WriteCode
-from reconciler.rendering.printers.html.recent import Sample, ago, lasting, line, span_words
+from reconciler.rendering.printers.html.recent import Sample, ago, lasting, line, size_lines, span_words
 from reconciler.rendering.printers.html.troubles import Known, Trouble, trouble_list, troubles
 from reconciler.rendering.words.failed_writes import aftermath
 
@@ -247,3 +247,12 @@ def test_only_what_is_within_six_hours_is_drawn() -> None:
     assert drawn(samples((361, 4)))[0] == ""
     assert line("Cost", samples((0, 1)), NOW, lambda sample: sample.cost_micros, str).markup == ""
     assert "last 6 h: 4" in drawn(samples((358, 4)))[0]
+
+
+def test_groups_whose_size_changed_have_a_line() -> None:
+    """One that stayed, and one of which nothing is known any more, have none."""
+    sizes = ({"x/grows": 2, "x/same": 3, "x/gone": 1}, {"x/grows": 9, "x/same": 3, "x/gone": 2})
+    kept = [Sample(at_seconds=NOW - 60 * ago, nodes=0, pending=0, sizes=one) for ago, one in zip((8, 0), sizes, strict=True)]
+    lines = size_lines(kept, NOW, {"x/grows": "grows", "x/same": "same"})
+    assert list(lines) == ["x/grows"]
+    assert 'aria-label="grows, last 10 min: 2 to 9"' in lines["x/grows"].markup

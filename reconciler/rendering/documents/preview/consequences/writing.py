@@ -93,6 +93,7 @@ def takes_over(loosened: Sequence[Loosened], comparison: PlanComparison, plan: P
             ("This takes over ", *names_listed(groups, NAMES_SHOWN), " from ", *whom, ".") if groups
             else (Foreign("adoptFrom"), " now names ", *whom, ". No group is taken over now.")
         ),
+        detail=None if groups else ("No group is taken over now.",),
         short=f"takes over {count(len(groups), 'group')}" if groups else "other managers may be taken over from",
         named=(
             ("takes over ", *names_listed(groups, 1), " from ", *names_listed(sorted(managers), 1)) if groups
