@@ -2,6 +2,7 @@
 
 from reconciler.decisions.memory import Memory
 from reconciler.decisions.reasons.pods import Delayed
+from reconciler.decisions.removal.replacements.opportunity import REPACKED_SECONDS
 from reconciler.decisions.removal.replacements.replacing import PATIENCE_SECONDS
 from reconciler.plan.plan import Plan, PodOutcome
 from reconciler.policy.documents import NodeGroupPolicy
@@ -10,7 +11,7 @@ from reconciler.values.instant import parse_instant
 
 def next_timer_seconds(plan: Plan, memory: Memory, policy: NodeGroupPolicy, after_seconds: int) -> int | None:
     """The first of: a node becomes removable, a back-off or cool-down ends, a replacement is given up, the delay of a pod ends.
-    None if there is none."""
+    Also the end of the time in which new nodes of a repack are in no other one. None if there is none."""
     pace = policy.pace
     running = [state.until_seconds for state in memory.backoffs.values()]
     running.extend(
@@ -25,6 +26,7 @@ def next_timer_seconds(plan: Plan, memory: Memory, policy: NodeGroupPolicy, afte
     running.extend(_removable(plan))
     running.extend(_delayed(plan))
     running.extend(one.started_seconds + PATIENCE_SECONDS + 1 for one in memory.replacements)
+    running.extend(since + REPACKED_SECONDS for since in memory.repacked.values())
     return min((instant for instant in running if instant > after_seconds), default=None)
 
 

@@ -34,8 +34,8 @@ NOTHING = Bought()
 
 
 GIVEN_UP_SECONDS = 86_400
-"""So that the same demand does not pay twice: for so long, nodes whose replacement was given up are not replaced again. New nodes
-of a repack are in no other one. A `Replace` that has not paid keeps others for the same demand from beginning."""
+"""So long nodes whose replacement was given up are not replaced again. A `Replace` that has not paid keeps others for the same
+demand from beginning. So the same demand does not pay twice."""
 _MOST_CLOSED = 1_000
 """Nodes that take no pods of which it is remembered: when thousands fail at once and come back, these tell it too."""
 
@@ -109,7 +109,7 @@ class Demand:
         return machine.created_seconds if machine is not None else self._draft.world.nodes[index].created_seconds
 
     def bought(self) -> Bought:
-        """What was added for this very demand, by the memory."""
+        """What was added for this very demand, by the memory. A node that a repack did not need after all is not."""
         draft, purchase = self._draft, self._before
         if purchase is None or not self._lasts:
             return NOTHING
@@ -124,7 +124,12 @@ class Demand:
             for index in draft.groups[position].situation.nodes
             if draft.world.nodes[index].created_seconds >= instant
         }
-        in_vain = frozenset(index for index in nodes if index not in draft.busy and self._in_vain(index))
+        awaited = {index for one in draft.takeovers for index in one.takers}
+        in_vain = frozenset(
+            index
+            for index in nodes
+            if index not in draft.busy and (self._in_vain(index) or (index not in awaited and self._repacked(index)))
+        )
         return Bought(frozenset(nodes - in_vain), since, in_vain)
 
     @cached_property
@@ -140,6 +145,9 @@ class Demand:
                     first = entry.first_seconds or entry.asked_seconds
                     since[group.position] = min(since.get(group.position, first), first)
         return since
+
+    def _repacked(self, index: int) -> bool:
+        return self._draft.world.nodes[index].name in self._draft.memory.repacked
 
     def _in_vain(self, index: int) -> bool:
         """Whether an empty node was added for a promise that did not come true."""

@@ -42,7 +42,7 @@ class ReplacedBefore(Because, frozen=True, kw_only=True):
 
 
 class RepackedBefore(Because, frozen=True, kw_only=True):
-    """The node came for several others, so only one new node alone may replace it for a day."""
+    """The node came for several others, so only one new node alone may replace it for an hour."""
 
     code = "RepackedBefore"
     since: str

@@ -8,7 +8,7 @@ from reconciler.cluster.pods.pod import PodShape
 from reconciler.cluster.target import TargetRef
 from reconciler.cluster.workloads.workload import DisruptionBudget
 from reconciler.decisions.groups.effective_groups import effective_groups
-from reconciler.decisions.reasons.nodes import NodesReturn
+from reconciler.decisions.reasons.nodes import NodeEmpty, NodesReturn
 from reconciler.decisions.reasons.provisioning import GrownForRequest
 from reconciler.decisions.reasons.sizes import Headroom
 from reconciler.plan.plan import ActionKind, GroupLine, Plan, PodOutcome
@@ -48,7 +48,7 @@ class RuleBook:
     - HeldTouched: no write to a held group, nor against another owner of the field.
     - UpAndDown: in one plan, the removed node would have taken a pod for which the plan adds a node.
     - BoughtAndRemoved: a node that was added for a demand leaves while that demand still exists. It may leave if it joined so
-      late that others were added in its place.
+      late that others were added in its place. It may also leave if it is empty and its group grew only for a `Replace`.
     - GrewAndShrank: a group grew for a demand, including headroom, and an older node leaves it while that demand exists.
     - EvictionBought: a pod that we evicted adds a node, and no pod that others evicted still takes a place.
     - ReplacedForMore: a replacement whose new nodes cost as much as those that it names.
@@ -68,6 +68,7 @@ class RuleBook:
         self._bought: set[str] = set()
         self._grew: set[str] = set()
         self._replaced: set[str] = set()
+        self._empty: set[str] = set()
         self._unready = self._not_ready()
         self._limits: dict[str, dict[str, int]] = {}
         self.violations: list[Violation] = []
@@ -79,6 +80,7 @@ class RuleBook:
         self._read = len(self._cluster.journal.events)
         groups = {line.target: line for line in plan.groups}
         self._replaced.update(node for action in plan.actions if action.kind is ActionKind.REPLACE for node in action.nodes)
+        self._empty = {node for action in plan.actions if action.reason.code == NodeEmpty.code for node in action.nodes}
         buyers = {line.group for line in plan.pods if line.outcome is PodOutcome.TRIGGERS_SCALE_UP}
         buyers |= {line.name for line in plan.groups if any(reason.code in _MAKE_ROOM for reason in line.reasons)}
         for event in events:
@@ -169,6 +171,8 @@ class RuleBook:
             return
         joined = self._joined.get(event.object, 0)
         if joined >= self._epoch and event.target in self._bought:
+            if event.object in self._empty and event.target not in self._grew:
+                return
             self._add("BoughtAndRemoved", event.object, "it was added for a demand that still exists")
         elif 0 <= joined < self._epoch and event.target in self._grew:
             self._add("GrewAndShrank", event.object, f"{event.target} grew for a demand that still exists")

@@ -335,7 +335,7 @@ def test_no_node_waits_for_one_that_something_else_keeps() -> None:
     assert blocker_codes(plan, "big-1") == ["NotSafeToEvict"]
 
 
-def test_a_new_node_is_in_no_other_repack_for_a_day() -> None:
+def test_a_new_node_is_in_no_other_repack_for_an_hour() -> None:
     """Or the same demand would pay twice. Nodes that are gone are forgotten."""
     cluster = _coming("mid", "small")
     memory = msgspec.structs.replace(_under_way(), repacked={"gone-1": NOW - 1, "big-2": NOW - GIVEN_UP_SECONDS})
@@ -344,9 +344,47 @@ def test_a_new_node_is_in_no_other_repack_for_a_day() -> None:
     cluster = _cluster(big=1)
     cluster.pods("web", 2, cpu="3", on="big-1")
     rules = policy(_priced("small", ON), _priced("big", ON), budgets=(Budget(nodes=100),))
-    for at, replaced in ((GIVEN_UP_SECONDS - 1, []), (GIVEN_UP_SECONDS, [("small", 0, 2, ("big-1",))])):
+    for at, replaced in ((3_599, []), (3_600, [("small", 0, 2, ("big-1",))])):
         plan, _ = decide(cluster.world(), rules, Memory(repacked={"big-1": NOW}), NOW + at)
         assert _replaces(plan) == replaced
+
+
+@pytest.mark.parametrize(("memory", "code"), [("none", "SameDemand"), ("repacked", ""), ("under way", "Replaces")])
+def test_a_new_node_that_a_repack_did_not_need_leaves(memory: str, code: str) -> None:
+    """Once the repack is over. A node that was added for pods stays as long as they do."""
+    cluster, before = _coming("mid", "small"), _under_way()
+    _, noted = decide(_uneven().world(), _rules(), Memory(), NOW - 120)
+    parts = before.replacements if memory == "under way" else ()
+    repacked = {} if memory == "none" else {"mid-1": NOW - 30, "small-1": NOW - 30}
+    plan, _ = decide(cluster.world(), _rules(OFF), _for_policy(noted, parts, repacked), NOW)
+    assert ("small-1" in _removes(plan)) is not bool(code)
+    assert blocker_codes(plan, "small-1") == [code] * bool(code)
+
+
+def _for_policy(noted: Memory, parts: tuple[Replacement, ...], repacked: dict[str, int]) -> Memory:
+    assert noted.purchase is not None
+    purchase = msgspec.structs.replace(noted.purchase, policy=_rules(OFF).digest)
+    return Memory(purchase=purchase, replacements=parts, repacked=repacked)
+
+
+def test_a_set_leaves_out_nodes_whose_like_would_be_added_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Five pods of 3 cores and three: a mix for all eight has a node of 16 again. The fuller one stays, and the other one's three
+    pods take nodes of 8 and 4 cores."""
+    monkeypatch.setattr(repack, "FIRST_SETS", ())
+    cluster = _cluster(big=2)
+    cluster.pods("web", 8, cpu="3", on=["big-1"] * 5 + ["big-2"] * 3)
+    assert _replaces(plan_of(cluster.world(), _rules())) == [("mid", 0, 1, ("big-2",)), ("small", 0, 1, ("big-2",))]
+
+
+@pytest.mark.parametrize(("saving", "chosen"), [(90, 2), (89, 10)])
+def test_of_sets_that_save_nearly_as_much_the_one_that_moves_fewer_pods_is_chosen(saving: int, chosen: int) -> None:
+    """Nine tenths of the saving suffice."""
+    plain = {"adds": (), "price_micros": 200, "enabled": True, "wait_seconds": 0}
+    best = repack.Opportunity(nodes=(1, 2), saving_micros=100, pods=10, **plain)
+    other = repack.Opportunity(nodes=(3,), saving_micros=saving, pods=2, **plain)
+    found = repack.least_moved((best, other))
+    assert found is not None
+    assert found.pods == chosen
 
 
 def test_one_new_node_may_take_all_pods_of_a_new_node() -> None:

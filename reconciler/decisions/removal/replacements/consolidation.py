@@ -25,6 +25,7 @@ from reconciler.decisions.memory import TierState
 from reconciler.decisions.removal.candidates import Candidate
 from reconciler.decisions.removal.keeps import SEARCH, codes_asked_by
 from reconciler.decisions.removal.replacements.opportunity import (
+    REPACKED_SECONDS,
     Opportunity,
     ReturnTier,
     Weights,
@@ -65,13 +66,14 @@ class Search:
         removals: Removals,
         tiers: Mapping[str, TierState],
         given_up: Container[str],
-        repacked: Container[str],
+        repacked: Mapping[str, int],
         buy: Buy,
     ) -> None:
         self._draft = draft
         self._removals = removals
         self._given_up = given_up
-        self._new_lately = repacked
+        lately = draft.now_seconds - REPACKED_SECONDS
+        self._new_lately = frozenset(name for name, at in repacked.items() if at > lately)
         self._buy = buy
         self._trials = 0
         self._weights = Weights(draft, (entry.candidate for entry in judged.values()))

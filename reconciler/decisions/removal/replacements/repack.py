@@ -1,7 +1,8 @@
 """Several nodes for fewer: sets of nodes whose pods find room on other nodes and on new ones that cost less.
 
 A set is judged as a whole. All its nodes leave, their pods take the room of nodes that stay, and the cheapest mix of new nodes
-takes those that find none. Sets are the nodes whose pods are worth least for their price: one, two, three of them and so on. Then
+takes those that find none. Sets are the nodes whose pods are worth least for their price: one, two, three of them and so on. The
+cheapest mix for all of them may have nodes of a group that also loses some. Then these stay, and the others are a set, too. Then
 nodes leave the best set and join it while that saves more (large neighbourhood search: Shaw 1998). All is bounded by a number of
 sets.
 
@@ -23,10 +24,13 @@ from reconciler.scheduling.relocation import lift
 
 MOST_SETS, MOST_STEPS = 40, 100_000
 """So many sets are judged in one plan, and sets are judged for so many steps of its work budget: about a second."""
-_FIRST_SETS = (1, 2, 3, 5, 8, 16, 32, 64)
+FIRST_SETS = (1, 2, 3, 5, 8, 16, 32, 64)
 _MOST_REPAIRS = 4
 _MOST_SURE = 3
-"""Of so many sets, the last ones that were better than all before, it is made sure what they save."""
+"""Of so many sets, the last ones that were better than all before, it is made sure what they save, and of those without likes."""
+
+_NEARLY_PERCENT = 90
+"""A set that saves nearly as much as the best is preferred if it moves fewer pods."""
 
 
 class Bought(Protocol):
@@ -88,10 +92,13 @@ class Repack:
         return {one.index for one in self._sources}.issuperset(nodes)
 
     def best(self, seeds: Iterable[Sequence[int]] = ()) -> Opportunity | None:
-        """The set that saves most beyond what its pods weigh; None if no set saves enough. `seeds` are sets to begin with."""
+        """The set that saves most beyond what its pods weigh, or nearly as much by moving fewer pods. None: no set saves enough.
+        `seeds` are sets to begin with."""
         by_index = {one.index: one for one in self._sources}
         starts = [[by_index[index] for index in seed if index in by_index] for seed in seeds]
-        starts += [list(self._within(self._sources[:size])) for size in _FIRST_SETS if size < 2 * len(self._sources)]
+        starts += [list(self._within(self._sources[:size])) for size in FIRST_SETS if size < 2 * len(self._sources)]
+        without_likes = list(self._without_likes())
+        starts += without_likes
         best: Opportunity | None = None
         found = list[Opportunity | None]()
         for start in starts:
@@ -109,12 +116,9 @@ class Repack:
             if best is before:
                 break
             found.append(best)
-        sure: Opportunity | None = None
-        sets = [one for number, one in enumerate(found) if one is not None and one not in found[:number]]
-        for one in sets[: -_MOST_SURE - 1 : -1]:
-            if sure is None or one.net_micros > sure.net_micros:
-                sure = _better_of(sure, self._sure([source for source in self._sources if source.index in one.nodes]))
-        return sure
+        sets = list(dict.fromkeys(one.nodes for one in found if one is not None))[-_MOST_SURE:]
+        sets += [tuple(sorted(one.index for one in nodes)) for nodes in without_likes]
+        return least_moved(one for one in map(self.of, dict.fromkeys(sets)) if one is not None)
 
     def of(self, nodes: Iterable[int]) -> Opportunity | None:
         """What it saves to replace just these nodes; None: too little."""
@@ -146,6 +150,31 @@ class Repack:
                 yield more
 
     def _judge(self, nodes: Sequence[Candidate], *, solved: bool = False) -> Opportunity | None:
+        adds = self._replaced(nodes, solved=solved)
+        return None if adds is None else as_consolidation(self._draft, self._weights, adds, nodes)
+
+    def _without_likes(self) -> Iterable[list[Candidate]]:
+        """All sources but those whose like would be added again: of these, the ones stay whose pods are worth most."""
+        nodes = list(self._within(self._sources))
+        for _ in range(_MOST_REPAIRS):
+            adds = self._replaced(nodes, solved=True)
+            if not adds:
+                break
+            again = Counter(dict(adds))
+            fewer = list[Candidate]()
+            for one in nodes[::-1]:
+                position = one.group.position if one.group is not None else -1
+                again[position] -= 1
+                if again[position] < 0:
+                    fewer.append(one)
+            fewer.reverse()
+            if len(fewer) == len(nodes):
+                break
+            nodes = fewer
+            yield nodes
+
+    def _replaced(self, nodes: Sequence[Candidate], *, solved: bool) -> Mapping[int, int] | None:
+        """The new nodes with which these can leave; None: they cannot, or nothing has to move."""
         draft, state = self._draft, self._draft.state
         moving = Counter[int]()
         for one in nodes:
@@ -162,7 +191,7 @@ class Repack:
         if bought is not None:
             bought.take_back()
         state.undo(mark)
-        return as_consolidation(draft, self._weights, adds, nodes) if placed else None
+        return adds if placed else None
 
     def _keeps_shares(self, nodes: Sequence[Candidate], adds: Mapping[int, int]) -> bool:
         """Whether no tier has less of its share than without the new nodes, which are in the draft, and without the old ones."""
@@ -271,6 +300,14 @@ class Repack:
             if left:
                 waiting.append((shape, left))
         return waiting[::step]
+
+
+def least_moved(sets: Iterable[Opportunity]) -> Opportunity | None:
+    """Of those that save nearly as much as the best, the one that moves the fewest pods. The rest can be saved later."""
+    found = list(sets)
+    most = max((one.net_micros for one in found), default=0)
+    near = [one for one in found if one.net_micros * 100 >= most * _NEARLY_PERCENT]
+    return min(near, key=lambda one: (one.pods, -one.net_micros, one.nodes), default=None)
 
 
 def _better_of(one: Opportunity | None, other: Opportunity | None) -> Opportunity | None:

@@ -17,10 +17,11 @@ from reconciler.decisions.reasons.replacements import (
     ReplacementWithoutPrice,
 )
 from reconciler.decisions.removal.keeps import SEARCH, codes_asked_by
+from reconciler.decisions.removal.replacements.opportunity import REPACKED_SECONDS
 from reconciler.plan.plan import ActionKind, NodeLine, NodeState, Plan
 from reconciler.plan.reason import Because, Reason
 from reconciler.policy.documents import Toggle
-from reconciler.values.instant import instant_text
+from reconciler.values.instant import instant_text, parse_instant
 
 REPLACEMENT_FOUND = (CouldBeRepacked.code, CouldBeReplaced.code, CouldReturn.code, ReplacementUnpaid.code)
 """The codes of reasons of a group that name nodes which new ones could replace."""
@@ -39,7 +40,7 @@ def replacement_standing(plan: Plan, memory: Memory, group: EffectiveGroup | Non
     if found or any(line.node in one.nodes for one in memory.replacements):
         return found
     cut_short = tuple(one for one in reasons if one.code == ReplacementsNotExamined.code)
-    return (*(one.reason() for one in _missing(memory, group, line)), *cut_short)
+    return (*(one.reason() for one in _missing(memory, group, line, parse_instant(plan.now))), *cut_short)
 
 
 def _names(reason: Reason) -> tuple[str, ...]:
@@ -47,7 +48,7 @@ def _names(reason: Reason) -> tuple[str, ...]:
     return names if isinstance(names, tuple) else ()
 
 
-def _missing(memory: Memory, group: EffectiveGroup, line: NodeLine) -> Iterator[Because]:
+def _missing(memory: Memory, group: EffectiveGroup, line: NodeLine, now_seconds: int) -> Iterator[Because]:
     rule = group.scale_down.consolidation
     keeps = [one for one in line.blockers if one.code in codes_asked_by(SEARCH)]
     given_up, repacked = memory.given_up.get(line.node), memory.repacked.get(line.node)
@@ -62,5 +63,5 @@ def _missing(memory: Memory, group: EffectiveGroup, line: NodeLine) -> Iterator[
         yield ReplacedBefore(since=instant_text(given_up), until=instant_text(given_up + GIVEN_UP_SECONDS))
     elif rule.mode is Toggle.ENABLED and group.price_micros and not keeps:
         yield ReplacementSavesTooLittle(percent=rule.min_saving_percent, per_moved_pod=rule.min_saving_per_moved_pod)
-    if repacked is not None:
-        yield RepackedBefore(since=instant_text(repacked), until=instant_text(repacked + GIVEN_UP_SECONDS))
+    if repacked is not None and now_seconds < repacked + REPACKED_SECONDS:
+        yield RepackedBefore(since=instant_text(repacked), until=instant_text(repacked + REPACKED_SECONDS))
