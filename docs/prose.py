@@ -2,8 +2,9 @@
 
 Without FILE it reads every page, and the docstrings and texts of every module of `reconciler`.
 
-Messages are the texts of modules that are not docstrings: problems, reasons, hints, lines of commands. They have further
-rules, and each f-string is one text in which a value counts as one word.
+Messages are the texts of modules that are not docstrings: problems, reasons, hints, lines of commands. The docstring of a
+command is its `--help`, so it is one, too. Messages have further rules, and each f-string is one text in which a value counts
+as one word.
 
 Rules: a sentence has at most 25 words. It uses no word that the glossary rejects, and none of a few constructions that are
 not English. The glossary is the table of `docs/contributing/style.md`, so that a rule is written once. Code blocks, console
@@ -48,21 +49,24 @@ _CONSTRUCTIONS = (
 )
 
 _MESSAGE_RULES = (
-    (re.compile(r"; (?=\S)"), "write two sentences, or a conjunction"),
+    (re.compile(r"; "), "write two sentences, or a conjunction"),
     (re.compile(r"\bwhat (?:it|the|we|they|he|she|you|no|this|was|is|has|were)\b"), "name it"),
     (re.compile(r"\bat once\b"), "write 'now', 'together' or 'in one step'"),
     (re.compile(r"\bof (?:its|their) own\b"), "write 'its own ...'"),
     (re.compile(r"\b(?:whoever|whom|judge alike|nobody knows)\b", re.I), "use the words of Kubernetes users"),
-    (re.compile(r"\b(?:policy|policies|pace|bound|document) counts?\b"), "write 'applies'"),
+    (re.compile(r"\b(?:policy|policies|pace|bound|document|signature) (?:does not |do not )?counts?\b"), "write 'applies'"),
+    (re.compile(r"\b[A-Z]\w+ says? no\b|\b\w+ say no\b"), "write 'rejects'"),
     (re.compile(r"(?<![\w.,-])1 (?:nodes|pods|groups|replicas|values|problems|tests|machines)\b"), "write the singular"),
 )
-_NOT_MESSAGES = re.compile(r"^(?:\n|text/|default-src|#!/|!f\(\)|# Generated|  mode: Observe  #|  size: \{)")
+_NOT_MESSAGES = re.compile(r"^(?:\n|text/|default-src|connect-src|#!/|!f\(\)|# Generated|  mode: Observe  #|  size: \{)")
 """Headers, scripts and lines of YAML."""
 MESSAGES_LISTED = {
-    "; no decision changes": "joins the parts of a headline",
-    " is X; no decision changes": "joins the parts of a headline",
+    ("hold_mark.py", "; until "): "the form of an annotation",
+    ("headline.py", "; "): "joins the parts of a first line",
+    ("headline.py", "; no decision changes"): "joins the parts of a first line",
+    ("headline.py", "No difference now; "): "joins the parts of a first line",
 }
-"""Messages that may break a rule, each with why. A value is `X`."""
+"""Messages that may break a rule: file, and text in which a value is `X`, with why."""
 
 
 class Hit(NamedTuple):
@@ -136,7 +140,7 @@ def messages(text: str) -> Iterator[Block]:
     """The texts of a module that people read while they use the product: no docstrings, each f-string whole."""
     tree = ast.parse(text)
     inside = {id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in node.values}
-    inside |= {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    inside |= {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)} - _help_texts(tree)
     for node in ast.walk(tree):
         if isinstance(node, ast.JoinedStr):
             words = "".join(str(part.value) if isinstance(part, ast.Constant) else "X" for part in node.values)
@@ -144,13 +148,31 @@ def messages(text: str) -> Iterator[Block]:
             words = node.value
         else:
             continue
-        if len(words.split()) >= _SHORTEST_TEXT and not _BRACES.search(words) and not _NOT_MESSAGES.search(words):
-            yield Block(node.lineno, words)
+        # What joins two texts may be short.
+        if (
+            ("; " in words or len(words.split()) >= _SHORTEST_TEXT)
+            and not _BRACES.search(words)
+            and not _NOT_MESSAGES.search(words)
+        ):
+            yield from (Block(node.lineno, part) for part in words.split("\n\n") if not part.lstrip(" \n").startswith("\b"))
 
 
-def message_faults(message: str) -> Iterator[str]:
-    """The rules of messages that one text breaks, each as what to do."""
-    if message in MESSAGES_LISTED:
+def _help_texts(tree: ast.Module) -> set[int]:
+    """The docstrings of commands, by the identity of their nodes."""
+    return {
+        id(node.body[0].value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef)
+        and isinstance(node.body[0], ast.Expr)
+        and any(
+            isinstance(one, ast.Call) and ast.unparse(one.func).endswith((".command", ".group")) for one in node.decorator_list
+        )
+    }
+
+
+def message_faults(message: str, file: str = "") -> Iterator[str]:
+    """The rules of messages that one text of a file breaks, each as what to do."""
+    if (file, message) in MESSAGES_LISTED:
         return
     for pattern, advice in _MESSAGE_RULES:
         if (found := pattern.search(message)) is not None:
@@ -210,7 +232,7 @@ def hits(path: Path) -> Iterator[Hit]:
         return
     yield from check(text, python_blocks)
     for block in messages(text):
-        yield from (Hit(block.line, rule, block.text) for rule in message_faults(block.text))
+        yield from (Hit(block.line, rule, block.text) for rule in message_faults(block.text, path.name))
 
 
 def main(arguments: list[str]) -> int:

@@ -8,6 +8,7 @@ from reconciler.kube.connection.api import Api, ApiError
 from reconciler.policy.documents import PolicySet
 from reconciler.providers.findings import Check, State
 from reconciler.rendering.manifests.bounds_manifest import BOUNDS_NAME, bounds_data, bounds_differences
+from reconciler.values.clauses import clauses
 from reconciler.values.decoding import decode
 
 _CODE = "Bounds"
@@ -34,11 +35,10 @@ def bounds_check(api: Api, namespace: str, world: World, policy: PolicySet, now_
     differ = bounds_differences(bounds_data(admission_bounds(world, policy, now_seconds)), data)
     if not differ:
         return Check(code=_CODE, state=State.PASS, message=f"ConfigMap {namespace}/{BOUNDS_NAME} matches the policy")
-    more = f", and {len(differ) - SHOWN} more" if len(differ) > SHOWN else ""
     return Check(
         code=_CODE,
         state=State.WARN,
-        message=f"ConfigMap {namespace}/{BOUNDS_NAME} differs from the policy: {'; '.join(differ[:SHOWN])}{more}",
+        message=f"ConfigMap {namespace}/{BOUNDS_NAME} differs from the policy: {clauses(differ, SHOWN)}",
         advice=(
             "what renews it (reconciler bounds --apply) logs the cause. Without it, render the file and have it applied: "
             f"reconciler bounds --namespace {namespace}"

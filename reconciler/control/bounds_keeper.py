@@ -9,6 +9,7 @@ from reconciler.control.log import Log
 from reconciler.decisions.ownership.admission_bounds import admission_bounds
 from reconciler.policy.documents import PolicySet
 from reconciler.rendering.manifests.bounds_manifest import bounds_data, left_out
+from reconciler.values.clauses import clauses
 
 _SHOWN = 20
 
@@ -57,8 +58,7 @@ class BoundsKeeper:
             self._log.info("BoundsRecovered", f"{self._kept.name} follows the policy again")
         self.failures, self._why = 0, ""
         if changed:
-            more = f", and {len(changed) - _SHOWN} more" if len(changed) > _SHOWN else ""
-            self._log.info("BoundsRenewed", f"{self._kept.name} follows the policy: {'; '.join(changed[:_SHOWN])}{more}")
+            self._log.info("BoundsRenewed", f"{self._kept.name} follows the policy: {clauses(changed, _SHOWN)}")
         return True
 
     def _renewed(self) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from reconciler.kube.connection.api import Api, ApiError
 from reconciler.kube.connection.connection_choice import ConnectionConfigError
 from reconciler.kube.connection.workload_connection import found_kubeconfig
 from reconciler.providers.findings import Check, State
+from reconciler.values.clauses import clauses
 from reconciler.values.cluster_identity import ClusterIdentity
 from reconciler.values.credential_end import CertificateTextError, certificate_ends, token_times
 from reconciler.values.instant import instant_text
@@ -138,7 +139,7 @@ def _check(code: str, ends: Sequence[End], problems: Sequence[str], now_seconds:
     told = [one.words(now_seconds) for one in (*over, *soon)]
     if told or problems:
         return Check(
-            code=code, state=State.FAIL if over else State.WARN, message="; ".join(_first([*told, *problems])),
+            code=code, state=State.FAIL if over else State.WARN, message=clauses(_first([*told, *problems])),
             advice=advice if told else "correct what cannot be read",
         )  # fmt: skip
     later = [one for one in ends if not one.expected]

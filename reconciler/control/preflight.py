@@ -25,6 +25,7 @@ from reconciler.policy.documents import API_VERSION, PolicySet, QuotaReading
 from reconciler.providers.findings import Check, State
 from reconciler.providers.live_platforms import Surroundings, live_platforms, of_platform
 from reconciler.scheduling.default_spread import needs_services
+from reconciler.values.clauses import clauses
 from reconciler.values.decoding import decode
 from reconciler.values.instant import instant_text
 from reconciler.values.plural import count_text
@@ -119,7 +120,7 @@ class Preflight(msgspec.Struct, frozen=True, kw_only=True):
         if not without:
             return Check(code="Rights", state=State.PASS, message=f"all rights that {self.mode} needs are there")
         state = State.WARN if all(right.optional for right in without) else State.FAIL
-        named = "; ".join(f"{right}{f' (for {right.optional})' if right.optional else ''}" for right in without)
+        named = clauses(f"{right}{f' (for {right.optional})' if right.optional else ''}" for right in without)
         return Check(
             code="Rights",
             state=state,
@@ -188,7 +189,7 @@ class Preflight(msgspec.Struct, frozen=True, kw_only=True):
             return (Check(code=code, state=State.WARN, message=message, advice=advice),)
         unknown = tuple(quota for quota in self.world.quotas if quota.problem)
         if unknown:
-            named = "; ".join(f"{QUOTAS.kind} {quota.name}: {quota.problem}" for quota in unknown[:SHOWN])
+            named = clauses(f"{QUOTAS.kind} {quota.name}: {quota.problem}" for quota in unknown[:SHOWN])
             return (Check(code=code, state=State.FAIL, message=f"no group grows: {named}", advice="correct or delete them"),)
         return (Check(code=code, state=State.PASS, message=f"{count_text(len(self.world.quotas), QUOTAS.kind)} can be read"),)
 
@@ -222,7 +223,7 @@ class Preflight(msgspec.Struct, frozen=True, kw_only=True):
         if self.mode is RunMode.ENFORCE:
             rights.append(Right(group=objects.group, resource=f"{objects.plural}/status", verbs=("patch",)))
         if without := missing(self.workload, self.management, tuple(rights)):
-            named = "; ".join(map(str, without))
+            named = clauses(map(str, without))
             message = f"{field} is Read, and we may not: {named}"
             return (Check(code=code, state=State.FAIL, message=message, advice="bind the roles of this release"),)
         try:
@@ -234,7 +235,7 @@ class Preflight(msgspec.Struct, frozen=True, kw_only=True):
             advice = f"install the CustomResourceDefinition of the Cluster Autoscaler, or set {field}: Ignore"
             return (Check(code=code, state=State.WARN, message=message, advice=advice),)
         if refused:
-            named = "; ".join(f"{objects.kind} {key}: {why}" for key, why in refused[:SHOWN])
+            named = clauses(f"{objects.kind} {key}: {why}" for key, why in refused[:SHOWN])
             message = f"no room is kept for {count_text(len(refused), objects.kind)}: {named}"
             return (Check(code=code, state=State.WARN, message=message, advice="correct or delete them"),)
         return (Check(code=code, state=State.PASS, message=f"{count_text(number, objects.kind)} can be read"),)
@@ -246,7 +247,7 @@ class Preflight(msgspec.Struct, frozen=True, kw_only=True):
         return Check(
             code="OtherAutoscalers",
             state=State.WARN,
-            message=f"another autoscaler is at work: {'; '.join(autoscalers)}",
+            message=f"another autoscaler is at work: {clauses(autoscalers)}",
             advice="scale it to 0 before mode Enforce. Until then its groups are held",
         )
 
@@ -256,7 +257,7 @@ class Preflight(msgspec.Struct, frozen=True, kw_only=True):
         shared = shared_targets((str(group.target) for group in groups), self.world.claims)
         if policy is None or not shared:
             return Check(code=code, state=State.PASS, message="no target is in another policy, as far as state here tells")
-        named = "; ".join(f"{words}: {', '.join(targets)}" for words, targets in shared.items())
+        named = clauses(f"{words}: {', '.join(targets)}" for words, targets in shared.items())
         return Check(
             code=code,
             state=State.WARN,
@@ -272,7 +273,7 @@ class Preflight(msgspec.Struct, frozen=True, kw_only=True):
         back = sorted(node.name for node in self.world.nodes if removed < node.created_seconds <= removed + BACK_SECONDS)
         if not back:
             return Check(code="NodesComeBack", state=State.PASS, message=f"no node came back after {instant_text(removed)}")
-        by = "; ".join(self._autoscalers()) or "no autoscaler that we know of is here: look for one outside the cluster"
+        by = clauses(self._autoscalers()) or "no autoscaler that we know of is here: look for one outside the cluster"
         return Check(
             code="NodesComeBack",
             state=State.WARN,

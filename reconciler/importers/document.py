@@ -94,7 +94,7 @@ def _policy(conversion: Conversion, imported: ImportedSettings, name: str, assem
     yield "kind: NodeGroupPolicy"
     yield f"metadata: {{name: {flow(name)}}}"
     yield "spec:"
-    yield "  mode: Observe  # nothing is written; set Enforce once the other autoscaler is gone and you agree with the plan"
+    yield "  mode: Observe  # nothing is written. Set Enforce once the other autoscaler is gone and you agree with the plan"
     if imported.settings or imported.sized or imported.priorities or imported.annotated or not assembly.groups:
         # A cluster with Karpenter or eksctl alone has no Cluster Autoscaler to take over from.
         yield "  adoptFrom: [cluster-autoscaler]"

@@ -15,4 +15,4 @@ def fault_of(spec: Mapping[str, Any]) -> str:
     document = {"apiVersion": API_VERSION, "kind": "NodeGroupPolicy", "metadata": {"name": "imported"}, "spec": spec}
     problems = read_tree({"policy.json": json.dumps(document).encode()}, now_seconds=0).problems
     errors = (two_sentences(one.message, one.hint) for one in problems if one.severity is Severity.ERROR)
-    return "; ".join(dict.fromkeys(errors))
+    return ". ".join(dict.fromkeys(errors))

@@ -6,6 +6,7 @@ import msgspec
 
 from reconciler.plan.plan import Action, ActionKind, GroupLine, Plan
 from reconciler.plan.reason import Because, Reason
+from reconciler.values.clauses import clauses
 
 _MOST_BLOCKERS = 3
 
@@ -200,7 +201,7 @@ def _why(action: Action, fresh: Plan) -> str:
             return f": node {name} no longer exists"
         blockers: Sequence[str] = [blocker.message for blocker in line.blockers[:_MOST_BLOCKERS]]
         if blockers:
-            return f": node {name} stays, because {'; '.join(blockers)}"
+            return f": node {name} stays, because {clauses(blockers)}"
     if action.kind is ActionKind.RESIZE and action.to > action.from_:
         return f": demand needs no more nodes of {action.group}"
     return ""
@@ -209,7 +210,7 @@ def _why(action: Action, fresh: Plan) -> str:
 def _owner(line: GroupLine | None) -> str:
     if line is None:
         return "not in the plan"
-    evidence = f" ({'; '.join(line.owner.evidence)})" if line.owner.evidence else ""
+    evidence = f" ({clauses(line.owner.evidence)})" if line.owner.evidence else ""
     return f"{line.owner.state.value}{f' by {line.owner.by}' if line.owner.by else ''}{evidence}"
 
 

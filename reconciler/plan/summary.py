@@ -52,8 +52,8 @@ def summary(
     groups up, groups down, replacements, adopted, released, requests cancelled, machines requested again. What stays wrong: pods
     that cannot be placed, held groups, groups that wait for an approval, problems.
 
-    `Plan: 2 groups up (+7 nodes), 1 group down (-2 nodes), 1 held; +$1.92/h.`
-    `No changes; 40 pods cannot be placed, 1 group held.`
+    `Plan: 2 groups up (+7 nodes), 1 group down (-2 nodes), 1 held, +$1.92/h.`
+    `No changes, 40 pods cannot be placed, 1 group held.`
     `No changes now, 1 group down (-2 nodes) in the steady state.` if sizes change later.
     `No changes.` alone says that nothing is pending, held or in error, and that no size changes later.
     """
@@ -67,7 +67,7 @@ def summary(
     if not actions:
         open_points = [*stuck, *_waiting(outcomes), *([f"{_count(held, 'group')} held"] if held else []), *asking, *wrong]
         nothing = f"No changes{_later(groups)}"
-        return f"{nothing}; {', '.join(open_points)}." if open_points else f"{nothing}."
+        return f"{', '.join((nothing, *open_points))}."
     withdrawn = withdrawn_requests(actions)
     parts = [
         *_sizes([group.desired - group.current + withdrawn.get(group.name, 0) for group in groups]),
@@ -131,7 +131,7 @@ def _waiting(outcomes: Counter[PodOutcome]) -> list[str]:
 
 def _price(cost: Cost) -> str:
     change = difference(cost.current_per_hour, cost.desired_per_hour)
-    return f"; {money_text(change, cost.currency, signed=True)}/h" if change else ""
+    return f", {money_text(change, cost.currency, signed=True)}/h" if change else ""
 
 
 def _count(number: int, noun: str) -> str:

@@ -16,6 +16,7 @@ from reconciler.policy.documents import PolicySet
 from reconciler.providers.cloud_answers import CloudAnswer, CloudQuestion, together
 from reconciler.providers.contract import TargetProvider
 from reconciler.providers.findings import Check
+from reconciler.values.clauses import clauses
 from reconciler.values.cluster_identity import FleetPlace
 
 
@@ -108,7 +109,7 @@ def asks_clouds(environment: Mapping[str, str]) -> bool:
 
 def nothing_to_size(server: str) -> str:
     """A sentence for a process that finds no platform."""
-    ways = "; ".join(platform.detected_by for platform in live_platforms() if platform.detected_by)
+    ways = clauses(platform.detected_by for platform in live_platforms() if platform.detected_by)
     return f"{server} has nothing whose replicas could be changed, and no cloud is configured: {ways}"
 
 

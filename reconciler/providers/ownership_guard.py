@@ -15,6 +15,7 @@ from reconciler.decisions.ownership.owner import NO_OWNER, OUR_MANAGER, Judgemen
 from reconciler.decisions.reasons.machines import OtherClusterMark
 from reconciler.plan.plan import Bound, OwnerState
 from reconciler.providers.contract import WriteCode, WriteResult
+from reconciler.values.clauses import clauses
 
 
 def judged_now(facts: TargetFacts) -> Judgement:
@@ -43,7 +44,7 @@ def not_ours(facts: TargetFacts) -> WriteResult | None:
     ownership = judged_now(facts).ownership
     if ownership.state is OwnerState.OURS:
         return None
-    evidence = "; ".join(ownership.evidence)
+    evidence = clauses(ownership.evidence)
     if ownership.state is OwnerState.UNKNOWN or ownership.by in NO_OWNER:
         return WriteResult(code=WriteCode.REFUSED, message=f"{facts.ref} is not ours to write: {evidence}")
     message = f'{facts.ref}: conflict with "{ownership.by}": {evidence}'

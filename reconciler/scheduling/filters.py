@@ -209,22 +209,17 @@ class Filters:
             return [tuple(rejection.plugin for rejection in self.verdict(shape, node)) for node in range(nodes)]
         return self._plain_plugins(shape, nodes)
 
-    def refusals(self, shape: int, nodes: Sequence[int]) -> Counter[str]:
-        """`plugins` of those of the nodes that are not closed, counted."""
+    def refusals(self, shape: int, nodes: Sequence[int]) -> Counter[tuple[str, ...]]:
+        """`plugins` of those of the nodes that are not closed and refuse, counted: each node once."""
         closed, node_count = self._nodes.closed, len(nodes)
         if nodes == range(node_count) and self._only_resources_refuse(shape):
             self._ask(shape)
             # Both have a byte of 0 or 1 for each node.
             short = int.from_bytes(self._bindings.short(shape)[:node_count], "little")
             refusing = (short & ~int.from_bytes(closed[:node_count], "little")).bit_count()
-            return Counter({"NodeResourcesFit": refusing} if refusing else {})
-        counts = Counter[str]()
+            return Counter({("NodeResourcesFit",): refusing} if refusing else {})
         plugins = self.plugins(shape, max(nodes, default=-1) + 1)
-        # Thousands of nodes have few answers between them.
-        for names, times in Counter([plugins[node] for node in nodes if not closed[node]]).items():
-            for name in names:
-                counts[name] += times
-        return counts
+        return Counter([plugins[node] for node in nodes if plugins[node] and not closed[node]])
 
     def _only_resources_refuse(self, shape: int) -> bool:
         """Whether nothing but its resources keeps a pod of the shape from any node."""

@@ -261,8 +261,8 @@ class SchedulingState:
         """By node, the plugins that `verdict` would name: for all nodes (or the first `most`) at once, without the numbers."""
         return self._filters.plugins(shape, most)
 
-    def refusals(self, shape: int, nodes: Sequence[int]) -> Counter[str]:
-        """By plugin, for how many of these nodes `verdict` would name it. Closed nodes do not count."""
+    def refusals(self, shape: int, nodes: Sequence[int]) -> Counter[tuple[str, ...]]:
+        """For how many of these nodes `verdict` would name exactly these plugins. Closed nodes do not count."""
         return self._filters.refusals(shape, nodes)
 
     def verdict_with(self, shape: int, node: int, promised: Sequence[int]) -> tuple[Rejection, ...]:

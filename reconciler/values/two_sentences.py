@@ -2,5 +2,5 @@
 
 
 def two_sentences(first: str, second: str) -> str:
-    """`no such file. Name it with --policy`: the second begins with a capital letter. Only the first where there is no second."""
-    return f"{first}. {second[:1].upper()}{second[1:]}" if second else first
+    """`no such file. Name it with --policy`: the second begins with a capital letter. Only one where the other is empty."""
+    return f"{first}. {second[:1].upper()}{second[1:]}" if first and second else first or second

@@ -85,7 +85,7 @@ def test_what_auto_scaling_recorded_of_it_is_told() -> None:
     world.run(2 * MINUTE)
     plan = world.reports[-1].plan
     assert plan is not None
-    recorded = f"The platform recorded at {written}: a user request explicitly set group desired capacity; CloudTrail"
+    recorded = f"The platform recorded at {written}: a user request explicitly set group desired capacity. CloudTrail"
     assert recorded in plan.groups[0].owner.evidence[0]
 
 

@@ -113,7 +113,7 @@ def test_versions(version: tuple[str, str, str], state: State, message: str, adv
         (RunMode.ENFORCE, ("patch nodes",), State.FAIL, "patch nodes"),
         (
             RunMode.ENFORCE, ("patch nodes", "create events"), State.FAIL,
-            "create events.events.k8s.io (for events); patch nodes",
+            "create events.events.k8s.io (for events), and patch nodes",
         ),
         (RunMode.OBSERVE, ("update leases",), State.FAIL, "update leases.coordination.k8s.io in namespace reconciler"),
     ],
@@ -193,7 +193,7 @@ def _deployment(name: str, replicas: int = 1, kind: str = "Deployment") -> Contr
         (_with(_deployment("coredns")), ""),
         (
             _with(_deployment("karpenter"), rivals=("a Lease is renewed", "a Lease is renewed")),
-            "Deployment kube-system/karpenter has 1 replicas; a Lease is renewed",
+            "Deployment kube-system/karpenter has 1 replicas, and a Lease is renewed",
         ),
     ],
 )
@@ -224,7 +224,7 @@ def test_another_policy_with_the_same_targets() -> None:
     assert (found.state, found.message) == (
         State.WARN,
         "targets of policy test are also in policy second (Lease reconciler/reconciler-second, held by second-0): "
-        "MachineDeployment prod/general; policy third (Lease reconciler/reconciler-third, held by third-0): "
+        "MachineDeployment prod/general, and policy third (Lease reconciler/reconciler-third, held by third-0): "
         "MachineDeployment prod/general",
     )
     assert "the other one holds its group" in found.advice

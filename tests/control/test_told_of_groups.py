@@ -56,7 +56,7 @@ class Parts:
 
 
 def _report(at_seconds: int, *lines: GroupLine, digest: str = "sha256:1") -> LoopReport:
-    plan = Plan(now="2026-11-21T12:00:00Z", mode="Enforce", summary="No changes; 1 group held.", digest=digest, groups=lines)
+    plan = Plan(now="2026-11-21T12:00:00Z", mode="Enforce", summary="No changes, 1 group held.", digest=digest, groups=lines)
     return LoopReport(at_seconds=at_seconds, plan=plan)
 
 
@@ -127,7 +127,7 @@ def test_status_says_what_the_plan_says() -> None:
     (group,) = document.groups
     assert (group.held, group.owner.state, group.owner.by) == (True, "Held", "kubectl")
     assert group.owner.evidence == BY_KUBECTL.evidence
-    assert (document.plan.summary, document.plan.at) == ("No changes; 1 group held.", "1970-01-01T00:16:40Z")
+    assert (document.plan.summary, document.plan.at) == ("No changes, 1 group held.", "1970-01-01T00:16:40Z")
     text = " ".join(status_text(document).split())
     assert "held by kubectl since 1970-01-01T00:16:40Z" in text
     assert BY_KUBECTL.evidence[0] in text

@@ -249,7 +249,7 @@ def test_the_floor_of_one_that_was_lowered(service: Service) -> None:
     service.account.faults.append(("DELETE", victim.id, BROKEN))
     writer.remove(pool, victim.id)
     assert (pool.count, noted(writer)[victim.id].count) == (2, 3)
-    message = f"{NAME} has count 2 and must keep 3; its count is 3 again"
+    message = f"{NAME} has count 2 and must keep 3, and its count is 3 again"
     assert writer.remove(pool, victim.id, floor=3) == (failed(WriteCode.REFUSED, message),)
     assert (pool.count, noted(writer)) == (3, {})
 

@@ -208,7 +208,8 @@ def test_a_pod_that_finds_no_devices_elsewhere_keeps_its_node() -> None:
     (blocker,) = node(plan, "gpu-1").blockers
     assert blocker.code == "NoPlaceToMove"
     assert blocker.message == (
-        "2 pods like it (1000m cpu, 0Mi memory each) do not fit on the other node: 1 DynamicResources: gpu-2: claim extended "
+        "2 pods like it (1000m cpu, 0Mi memory each) do not fit on the other node: "
+        "no device that the claim wants on 1. For example, gpu-2: claim extended "
         f"resources: request {CARD} needs 1 of 4 devices here, 0 can be had (4 allocated)"
     )
 

@@ -5,6 +5,7 @@ import pytest
 
 from reconciler.cluster.target import TargetFacts, TargetRef, TargetTemplate
 from reconciler.decisions.platform_rules import platform_rules
+from reconciler.decisions.reasons.pods import NoGroupFits
 from reconciler.plan.plan import PodLine
 from reconciler.policy.documents import TargetSpec
 from tests.builders import ClusterBuilder, amounts, machine_deployment, node_group, policy
@@ -39,14 +40,24 @@ def test_a_pod_whose_groups_are_exhausted_says_the_same() -> None:
     assert reason.data["rejections"] == ("3 NodeResourcesFit", "2 TaintToleration", "1 leaving or not usable")
 
 
-def test_a_node_counts_for_every_rule_that_rejects_it() -> None:
-    """One node, too small and tainted: it stands in both numbers."""
+def test_a_node_is_counted_once_with_every_rule_that_rejects_it() -> None:
+    """Of three nodes, all are too small and two are tainted as well: the numbers add up to three."""
     cluster = ClusterBuilder()
-    cluster.node("small", "1", "1Gi", taints=["dedicated=db:NoSchedule"])
+    for name in ("a", "b"):
+        cluster.node(name, "1", "1Gi", taints=["dedicated=db:NoSchedule"])
+    cluster.node("small", "1", "1Gi")
     cluster.group("general", nodes=0)
     cluster.pods("web", 1, cpu="20")
     reason = pod(plan_of(cluster.world(), policy(node_group("general"))), "shop/web-1").reasons[0]
-    assert reason.data["rejections"] == ("1 NodeResourcesFit", "1 TaintToleration")
+    assert reason.data["rejections"] == ("2 NodeResourcesFit and TaintToleration", "1 NodeResourcesFit")
+    told = "on any of 3 existing nodes: too little free capacity and untolerated taint on 2, too little free capacity on 1"
+    assert reason.message.endswith(told)
+
+
+def test_rare_rejections_share_one_number() -> None:
+    """Six kinds of rejection: four are told, the nodes of the other two are counted."""
+    reason = NoGroupFits(groups=1, nodes=21, rejections=tuple(f"{number} Rule{number}" for number in range(6, 0, -1)))
+    assert reason.sentence().endswith(": Rule6 on 6, Rule5 on 5, Rule4 on 4, Rule3 on 3, other reasons on 3")
 
 
 @pytest.mark.parametrize(

@@ -103,10 +103,38 @@ def test_messages_are_plain_sentences() -> None:
         "what it does is written here": ["'what it': name it"],
         "no rule is broken by this": [],
     }
-    assert [list(message_faults(one)) for one in MESSAGES_LISTED] == [[]] * len(MESSAGES_LISTED)
+    assert [list(message_faults(text, file)) for file, text in MESSAGES_LISTED] == [[]] * len(MESSAGES_LISTED)
+    assert [len(list(message_faults(text))) for _, text in MESSAGES_LISTED] == [1] * len(MESSAGES_LISTED)
 
 
-@pytest.mark.parametrize("broken", ["wait for 1 nodes there", "it leaves at once", "a name of its own", "whoever wrote it"])
+def test_help_and_joints_are_messages() -> None:
+    """The docstring of a command is its help, without its examples. What joins two texts may be short."""
+    command = '''
+@click.command(name="x")
+def x():
+    """Show it; nothing is written.
+
+    \\b
+    Examples:
+      for one in a; do it
+    """
+    return "; ".join(parts)
+'''
+    told = [block.text for block in messages(command) if list(message_faults(block.text))]
+    assert sorted(told) == ["; ", "Show it; nothing is written."]
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        "NodePorts says no on 3 nodes",
+        "the signature does not count",
+        "wait for 1 nodes there",
+        "it leaves at once",
+        "a name of its own",
+        "whoever wrote it",
+    ],
+)
 def test_a_message_that_breaks_a_rule(broken: str) -> None:
     """Each rule finds its example."""
     assert len(list(message_faults(broken))) == 1

@@ -81,8 +81,8 @@ def test_words():
     assert told(before, after) == [
         "6 pods, 6 nodes",
         "- danger: shop/d: has no node in steady state",
-        "- neutral: evictions now: 1 -> 0; no longer: shop/a",
-        "+ danger: evictions until the steady state: 2 -> 3; evicted: shop/b, shop/c; no longer: shop/a",
+        "- neutral: evictions now: 1 -> 0, no longer: shop/a",
+        "+ danger: evictions until the steady state: 2 -> 3, evicted: shop/b, shop/c, no longer: shop/a",
         "+ neutral: batch/x-*: 2 pods have a node in steady state",
         "- neutral: general: 2 nodes leave that stay under main: n3, n4",
         "+ neutral: general: 1 node stays that leaves under main: n1",

@@ -41,7 +41,7 @@ Groups: 1
   once more, pods that fit any node
 
 Pods: 2
-  + evictions until the steady state: 0 -> 2; evicted: shop/web-* (2)
+  + evictions until the steady state: 0 -> 2, evicted: shop/web-* (2)
 
 Nodes: 3
   - general: 1 node leaves that stays under main: general-1
@@ -233,7 +233,7 @@ def test_hold_and_owner_effects(repo: GitRepo, preview: Preview):
     assert "general: steady state 1 -> 2 ■+, held: audit" in text
     assert re.search(r"cost per month +\$280.32 +\$420.48 +\+\$140.16", text)
     assert "+ general: 1 node stays that leaves under main: general-1" in text
-    assert "evictions until the steady state: 2 -> 0; no longer: shop/web-* (2)" in text
+    assert "evictions until the steady state: 2 -> 0, no longer: shop/web-* (2)" in text
 
 
 def test_invalid_head(repo: GitRepo, preview: Preview):

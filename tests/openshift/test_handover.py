@@ -87,7 +87,7 @@ def test_what_a_drain_of_the_autoscaler_has_left_is_told() -> None:
     )
     handover = asked(there, named())
     assert handover.next == 3
-    assert handover.steps[3].evidence == ("node n2 has a taint of the autoscaler; Machine a-1 is marked for deletion")
+    assert handover.steps[3].evidence == ("node n2 has a taint of the autoscaler, and Machine a-1 is marked for deletion")
     assert [line.split()[:4] for line in handover.steps[3].lines] == [
         ["oc", "adm", "taint", "nodes"],
         ["oc", "annotate", "machine", "a-1"],

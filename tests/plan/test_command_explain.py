@@ -40,7 +40,8 @@ def test_pod_that_fits_nowhere(explain: Explain):
         assert "[NodeResourcesFit]" in line
         assert out.count(f"- {group}: ") == 1, "no list comes twice"
     assert "Existing nodes: 0 of 12 nodes would run it" in out
-    assert "NodeResourcesFit says no on 12 nodes" in out
+    assert "9 nodes: too little free capacity [NodeResourcesFit]" in out
+    assert "3 nodes: too little free capacity and untolerated taint [NodeResourcesFit, TaintToleration]" in out
     assert "closest is big-cvpqs-" in out
     assert "The same holds for 1 pod: batch/giant-" in out
 

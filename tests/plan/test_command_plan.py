@@ -128,7 +128,7 @@ def test_detailed_exitcode_without_changes(run: Run, tmp_path: Path):
     (tmp_path / "a.yaml").write_text(POLICY.replace("NAME", "none"))
     result = run("--cluster", QUICKSTART, "--policy", tmp_path / "a.yaml", "--no-settled", "--detailed-exitcode")
     assert result.code == 0
-    assert "No changes; " in result.out
+    assert "No changes, " in result.out
 
 
 def test_now_moves_the_clock(run: Run):

@@ -40,7 +40,7 @@ def test_the_line_of_the_design():
     """The example of the design comes out letter by letter."""
     groups = (group(1, 5), group(2, 5), group(4, 2), group(3, 3, held=True))
     cost = Cost(current_per_hour="10.00", desired_per_hour="11.92")
-    assert summary(groups, (action(),), (), cost) == "Plan: 2 groups up (+7 nodes), 1 group down (-2 nodes), 1 held; +$1.92/h."
+    assert summary(groups, (action(),), (), cost) == "Plan: 2 groups up (+7 nodes), 1 group down (-2 nodes), 1 held, +$1.92/h."
 
 
 def test_a_request_that_is_taken_back_is_no_node():
@@ -55,7 +55,7 @@ def test_a_request_that_is_taken_back_is_no_node():
 def test_no_changes_with_open_points():
     """Without actions the line still says what is pending and held."""
     line = summary((group(2, 2, held=True),), (), pods(PodOutcome.UNPLACEABLE, 40), NO_COST)
-    assert line == "No changes; 40 pods cannot be placed, 1 group held."
+    assert line == "No changes, 40 pods cannot be placed, 1 group held."
 
 
 def test_bare_no_changes():
@@ -73,7 +73,7 @@ def test_no_changes_now_but_in_the_steady_state():
     assert summary((down, same), (), (), NO_COST) == "No changes now, 1 group down (-2 nodes) in the steady state."
     both = summary((down, up), (), pods(PodOutcome.UNPLACEABLE, 1), NO_COST)
     assert both == (
-        "No changes now, 1 group up (+2 nodes) and 1 group down (-2 nodes) in the steady state; 1 pod cannot be placed."
+        "No changes now, 1 group up (+2 nodes) and 1 group down (-2 nodes) in the steady state, 1 pod cannot be placed."
     )
 
 
@@ -90,13 +90,13 @@ def test_no_changes_now_but_in_the_steady_state():
 )
 def test_any_pending_pod_is_told(outcome: PodOutcome, number: int, words: str):
     """No pending pod hides behind a bare `No changes.`"""
-    assert summary((), (), pods(outcome, number), NO_COST) == f"No changes; {words}."
+    assert summary((), (), pods(outcome, number), NO_COST) == f"No changes, {words}."
 
 
 def test_problems_are_told():
     """A plan with a problem is not a bare `No changes.`"""
     problem = PlanProblem(code="X", message="y")
-    assert summary((), (), (), NO_COST, (problem,)) == "No changes; 1 problem."
+    assert summary((), (), (), NO_COST, (problem,)) == "No changes, 1 problem."
 
 
 def test_adopted_released_replaced_are_counted():
@@ -109,9 +109,9 @@ def test_adopted_released_replaced_are_counted():
 @pytest.mark.parametrize(
     ("before", "after", "currency", "ending"),
     [
-        ("10.00", "9.50", "EUR", "; -€0.50/h."),
-        ("0", "1234.5", "GBP", "; +£1,234.50/h."),
-        ("0.768", "1.5361", "CHF", "; +0.7681 CHF/h."),
+        ("10.00", "9.50", "EUR", ", -€0.50/h."),
+        ("0", "1234.5", "GBP", ", +£1,234.50/h."),
+        ("0.768", "1.5361", "CHF", ", +0.7681 CHF/h."),
         ("1.00", "1.00", "USD", "."),
         (None, "1.00", "USD", "."),
     ],

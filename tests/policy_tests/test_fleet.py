@@ -74,7 +74,7 @@ def test_each_cluster_has_its_own_policy_and_equal_results_are_told_once(run: Ru
     lines = out.splitlines()
     assert lines[0] == "policies/tests.yaml::at least four PASSED in 1 cluster, FAILED in 2 clusters (a, c)"
     assert lines[1] == "policies/tests.yaml::four in b PASSED in 1 cluster"
-    assert lines[-1].startswith("3 clusters: 2 fail, 1 passes; 2 passed, 2 failed in ")
+    assert lines[-1].startswith("3 clusters: 2 fail, 1 passes, 2 passed, 2 failed in ")
     assert (out.count("E   actual:   2\n"), out.count(" at least four, in a, c ")) == (1, 1)
     assert "$ reconciler explain group general --policy policies --cluster snapshots/a\n" in out
 
@@ -120,7 +120,7 @@ def test_a_snapshot_that_cannot_be_read_is_told_and_the_others_are_judged(run: R
     (tmp_path / "snapshots" / "c" / "all.json").write_text("{")
     code, out, err = run(EVERYWHERE, *FLEET)
     assert code == 1
-    assert out.splitlines()[-1].startswith("3 clusters: 1 fails, 1 passes, 1 unreadable; 2 passed, 1 failed, 1 not run in ")
+    assert out.splitlines()[-1].startswith("3 clusters: 1 fails, 1 passes, 1 unreadable, 2 passed, 1 failed, 1 not run in ")
     assert "c: " in err
     assert run(EVERYWHERE, *FLEET, "-k", "four in b")[0] == 0
 

@@ -56,7 +56,7 @@ def test_what_lets_targets_be_found() -> None:
     """Every way that a platform names, in one sentence."""
     assert all_.nothing_to_size("https://a") == (
         "https://a has nothing whose replicas could be changed, and no cloud is configured: --management-kubeconfig names the "
-        "cluster with the MachineDeployments; AWS_REGION names a region with Auto Scaling groups; CRUSOE_ACCESS_KEY and "
+        "cluster with the MachineDeployments, AWS_REGION names a region with Auto Scaling groups, and CRUSOE_ACCESS_KEY and "
         "its related variables name a cluster with node pools"
     )
 

@@ -22,7 +22,7 @@ from reconciler.plan.reason import Reason
 
 BOUND = Bound(resource_version="812", replicas=4, owner_digest="sha256:aa", policy_digest="sha256:bb")
 OURS = Ownership(state=OwnerState.OURS, evidence=("nobody else holds spec.replicas",))
-PENDING = Reason("PendingPods", "9 pending pods on 3 new nodes; LeastWaste over general-b", {"pods": 9, "nodes": 3})
+PENDING = Reason("PendingPods", "9 pending pods on 3 new nodes, chosen by LeastWaste over general-b", {"pods": 9, "nodes": 3})
 
 
 def _pod(name: str, outcome: PodOutcome, *reasons: Reason, group: str | None = None, node: str | None = None) -> PodLine:
@@ -35,7 +35,7 @@ def mixed_plan() -> Plan:
     nowhere = (
         Reason("NoGroupFits", "no new node of any of 2 groups could run it", {"groups": 2}),
         Reason("GroupRejects", "general-a: needs 500 cpu, a new node has 15.5", {"group": "general-a"}),
-        Reason("GroupRejects", "spot-b: needs 500 cpu, a new node has 7.5; taint spot=true:NoSchedule is not tolerated", {}),
+        Reason("GroupRejects", "spot-b: needs 500 cpu, a new node has 7.5, and taint spot=true:NoSchedule is not tolerated", {}),
     )
     giants = [_pod(f"batch/giant-{number}", PodOutcome.UNPLACEABLE, *nowhere) for number in range(40)]
     web = [_pod(f"shop/web-6d4cf56db6-x7k2{letter}", PodOutcome.TRIGGERS_SCALE_UP, group="general-a") for letter in "bcdfghjkl"]
@@ -46,7 +46,7 @@ def mixed_plan() -> Plan:
         policy="prod",
         mode="Observe",
         policy_revision="3f2a1b9c",
-        summary="Plan: 1 group up (+3 nodes), 1 group down (-1 node), 40 pods cannot be placed, 1 held; +$2.094/h.",
+        summary="Plan: 1 group up (+3 nodes), 1 group down (-1 node), 40 pods cannot be placed, 1 held, +$2.094/h.",
         groups=(
             GroupLine(
                 name="h100",

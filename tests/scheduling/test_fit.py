@@ -58,7 +58,7 @@ def test_the_text_of_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[s
         "1 pending pod, each alone: 0 fit on an existing node, 1 on none",
         "",
         "shop/web fits on 0 of 1 node",
-        "  - n1: needs 3 cpu (2 of 2 free) [NodeResourcesFit]; untolerated taint t:NoSchedule",
+        "  - n1: needs 3 cpu (2 of 2 free) [NodeResourcesFit], and untolerated taint t:NoSchedule",
         "    [TaintToleration]",
     ]
 

@@ -162,7 +162,7 @@ def test_the_rest_of_a_plan_waits_until_the_approver_has_signed(bench: Bench) ->
     """Two nodes go and no more, turn after turn; with the approval the others go. The commit is another one than that of the
     policy, whose values it names."""
     plan = bench.turns()
-    assert (bench.replicas, plan.summary) == (4, "No changes; 1 group waits for an approval.")
+    assert (bench.replicas, plan.summary) == (4, "No changes, 1 group waits for an approval.")
     bench.approve(plan, bench.keys.ada)
     assert "waits for an approval" not in bench.turns().summary
     assert bench.replicas == 0

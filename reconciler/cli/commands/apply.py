@@ -59,7 +59,7 @@ def command(
     began have ended (^C undoes them). With --simulate, it acts on the embedded cluster instead.
 
     An action is refused if the policy, the owner of the replicas, the bounds of the group or the replicas have changed. The
-    refusal says which. A scale-up takes the smaller of both counts. Exit code 0: everything was done; 1: something was not.
+    refusal says which. A scale-up takes the smaller of both counts. Exit code 0: everything was done, and 1: something was not.
 
     An approval is a trailer of a commit message. It approves one saved plan for one cluster and one policy, until an instant. A
     refusal prints the whole line. An approval counts once: after the plan has been carried out, it matches nothing.

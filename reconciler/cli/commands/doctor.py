@@ -42,9 +42,9 @@ def command(
     **connection: object,
 ) -> int:
     """Show which build runs. On a live cluster, check whether the loop can run there: rights, versions, clocks, other
-    autoscalers. Then list what is worth fixing. For nodes: those that differ from each other or from their template. For
-    workloads: no requests, no disruption budget, or a budget that blocks every drain. For targets: annotations that do not count,
-    and replicas that a topology declares.
+    autoscalers. Then list the faults that are worth fixing. For nodes: those that differ from each other or from their
+    template. For workloads: no requests, no disruption budget, or a budget that blocks every drain. For targets: annotations
+    without effect, and replicas that a topology declares.
 
     Certificates and tokens of the kubeconfig are checked as well: a warning if one ends within 30 days, an error if it has ended.
     So are the kubeconfig Secrets of workload clusters that we may read.

@@ -46,11 +46,11 @@ def command(
     **connection: object,
 ) -> int:
     """Write the annotation reconciler.dev/hold on the targets of groups, or take it off. Replicas stay as they are. On an Auto
-    Scaling group it is a tag of the same name, and whoever calls needs autoscaling:CreateOrUpdateTags and autoscaling:DeleteTags.
+    Scaling group it is a tag of the same name, and the caller needs autoscaling:CreateOrUpdateTags and autoscaling:DeleteTags.
 
-    The loop does not scale a held group and drains none of its nodes. Plans show what it would do. When the hold ends, decisions
-    resume with fresh back-offs. If a Cluster's topology owns a target, nothing is written to it, and the exit code is 1. The
-    command then prints the lines to add to the Cluster.
+    The loop does not scale a held group and drains none of its nodes. Plans show its changes without the hold. When the
+    hold ends, decisions resume with fresh back-offs. If a Cluster's topology owns a target, nothing is written to it, and the
+    exit code is 1. The command then prints the lines to add to the Cluster.
 
     \b
     Examples:

@@ -24,7 +24,7 @@ def command(paths: tuple[Path, ...], *, out: Path | None, force: bool, name: str
     reads the Deployment, the values of the Helm chart, text with flags, the ConfigMap of the priority expander, and
     CapacityQuota. Of kube-scheduler's configuration file, it reads the default constraints of topology spread.
 
-    Every value says what it came from. A setting without an equivalent stays as a comment with the reason, and is reported on
+    Every value names its source. A setting without an equivalent stays as a comment with the reason, and is reported on
     stderr. Sizes in annotations of targets and tags of Auto Scaling groups are read as they are and need no conversion. A group
     whose target is not in the files is commented out.
 

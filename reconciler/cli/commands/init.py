@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 @connection_options
 def command(out: Path, *, force: bool, name: str | None, cluster_path: Path | None, **connection: object) -> None:
     """Write a first policy in mode Observe. It has a NodeGroup for every MachineDeployment, MachineSet and MachinePool that
-    nothing else controls, and for every Auto Scaling group of the cluster's own nodes. Comments say what was found. Nothing is
+    nothing else controls, and for every Auto Scaling group of the cluster's own nodes. Comments name the sources. Nothing is
     written to the cluster.
 
     Groups that nothing marks as part of this cluster are left out. A group whose range or name is not valid in a NodeGroup is

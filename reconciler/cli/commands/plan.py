@@ -71,12 +71,12 @@ def command(
     """Show what would be done, and why, for one policy and one cluster: a snapshot, or the live one of the current context.
     Nothing is written to any cluster.
 
-    There are two columns of sizes: what this decision does (desired), and the steady state with unchanged demand (settled).
+    There are two columns of sizes: after this decision (desired), and in the steady state with unchanged demand (settled).
     `--group`, `--node` and `--pod-namespace` show a part of the plan. `--out` always saves the whole.
 
-    `--rollout GROUP` predicts the replacement of all nodes of one group. It shows how many leave at once, what keeps a node, and
-    which budgets pace it. It also shows how long it takes, and what it costs. GROUP may be the beginning of a name. The
-    prediction is never carried out.
+    `--rollout GROUP` predicts the replacement of all nodes of one group. It shows how many leave at a time, the
+    reasons that keep a node, and which budgets pace it. It also shows how long it takes, and its cost. GROUP may be the beginning
+    of a name. The prediction is never carried out.
 
     `--what-if NAME` shows the plan of a situation that a preview compares both policies in. A wrong NAME prints all of them.
 

@@ -79,7 +79,7 @@ def command(**given: object) -> int:
     The comments are the only state. A pull request that does not touch PATH gets none. Everyone who can read the repository can
     read what a comment says about the cluster. Pull requests from forks therefore need a label, which only members can set.
 
-    Run one for each cluster, with its own --path and --cluster-name; clusters share the repository and the token.
+    Run one for each cluster, with its own --path and --cluster-name. Clusters share the repository and the token.
 
     \b
     Examples:

@@ -39,7 +39,7 @@ def command(
     to range queries of kube-state-metrics, and a trace of SimKube. Of public traces, it takes the tables of Azure VM 2017 and of
     openb. Files may be gzipped.
 
-    The loop records what it sees with `run --record DIR`. With --redact, use the same --salt-file every time: without one, the
+    The loop records the same with `run --record DIR`. With --redact, use the same --salt-file every time: without one, the
     same pod gets other names after each start.
 
     \b

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 )
 @live_options
 def command(since: str, name: str | None, output: str, namespace: str | None, **connection: object) -> int:
-    """Show what the loop did: cost, nodes, waiting pods and holds, each next to the same time before. Show what happened and
+    """Show the work of the loop: cost, nodes, waiting pods and holds, each next to the same time before. Show what happened and
     what kept underused nodes. The leader records it every ten minutes in its state ConfigMap, for 15 days. So it works with the
     loop down.
 

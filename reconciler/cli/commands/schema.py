@@ -31,8 +31,8 @@ def command(what: str) -> None:
     drain-report, validate, doctor, status, hold, report, policy-test, test, crds or reference.
 
     policy and policy-test are the JSON Schemas of policies and of policy tests, for editors. crds are the custom resource
-    definitions. reference is the table of all keys, as markdown. Each other name is a command: its schema describes what the
-    command prints with `-o json` (run: with --simulate).
+    definitions. reference is the table of all keys, as markdown. Each other name is a command: its schema describes the
+    output with `-o json` (run: with --simulate).
 
     \b
     Examples:

@@ -54,9 +54,9 @@ def command(
     wide: bool,
     stats: bool,
 ) -> None:
-    """Replay demand under a policy: how long pods wait, what the nodes cost. Nothing real is touched.
+    """Replay demand under a policy: how long pods wait, how much the nodes cost. Nothing real is touched.
 
-    The decisions are those of the loop; cluster and clock are simulated. The figures of --policy and --against are shown side by
+    The decisions are those of the loop. Cluster and clock are simulated. The figures of --policy and --against are shown side by
     side: availability first, then cost. A curve is lines of CSV: a header `time,cpu` (or pods, memory, nodes), then when and how
     much. A line `# pod: cpu=1 memory=2Gi` describes its pods. If no group could grow under one policy, the exit code is 1, after
     the figures. Then all groups are held, or no new node's size is known.

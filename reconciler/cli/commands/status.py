@@ -32,7 +32,7 @@ def command(
     namespace: str | None,
     **connection: object,
 ) -> int:
-    """Show who leads, the last plan, the policy in force, and every group: replicas, holds, back-offs, conflicts; then the
+    """Show who leads, the last plan, the policy in force, and every group: replicas, holds, back-offs, conflicts. Then the
     nodes that are being drained. Read from the Lease, the state ConfigMap and the targets, so it works with the loop down.
 
     Exit code 5: nobody leads, or the last decision is more than a minute late. 6: a newer policy is refused. With --fleet, this

@@ -66,17 +66,17 @@ def command(
     update: bool,
     examine_rules: bool,
 ) -> int:
-    """Run the policy tests in files and directories (default: policies/): what is given, and what to expect of the policy.
+    """Run the policy tests in files and directories (default: policies/): a situation, and the expected answer of the policy.
 
-    Exit code 0: all tests passed, or were skipped; 4: a test failed; 1: a file is invalid, or there is no test. A test is a
+    Exit code 0: all tests passed or were skipped, 4: a test failed, and 1: a file is invalid or there is no test. A test is a
     `kind: PolicyTest` document next to the policy. It starts from a snapshot, with pods or nodes added, or from a scenario. It
     expects sizes, held groups, pending pods, evictions, costs or consequences. `reconciler schema policy-test` has every key.
 
-    A failed test shows what was found, and what `explain` says about it. --update changes only the values of failed expectations:
-    read the difference before you keep it.
+    A failed test shows the value found, and what `explain` says about it. --update changes only the values of failed
+    expectations. Read the difference before you keep it.
 
     Tests of a policy tree for many clusters can be given clusters, such as `given: {clusters: {names: [eu, us]}}`. --fleet runs
-    them in each of these, with the policy that counts there. Equal results are shown once.
+    them in each of these, with the policy that applies there. Equal results are shown once.
 
     \b
     Examples:

@@ -39,13 +39,13 @@ _FORMATS = ("text", "json", "sarif", "github")
 def command(
     ctx: click.Context, paths: tuple[Path, ...], manifests: tuple[Path, ...], output: str, *, strict: bool, verbose: bool
 ) -> None:
-    """Check policy files and directories (default: policies/); - reads standard input.
+    """Check policy files and directories (default: policies/). `-` reads standard input.
 
-    Every problem is printed, not only the first. Exit code 0: no problems, or only warnings; 1: problems. validate does not ask
-    clouds whether targets exist, and a note names them. plan and doctor do ask.
+    Every problem is printed, not only the first. Exit code 0: no problems or only warnings, and 1: problems. validate does not
+    ask clouds whether targets exist, and a note names them. plan and doctor do ask.
 
     Files that are not policies (a kustomization, Helm values, patches, secrets, links out of the directory) are skipped and
-    counted; --verbose names them. A document that is almost a policy of ours is a problem.
+    counted. --verbose names them. A document that is almost a policy of ours is a problem.
 
     With --manifests, a MachineDeployment or a Cluster topology must not declare replicas that a node group decides. The problem
     names the line to delete, or what to write for Argo CD. The same is true of sizes in files of Terraform (also a plan as JSON),

@@ -20,6 +20,7 @@ from reconciler.control.bounds_keeper import BoundsKeeper
 from reconciler.control.kept_bounds import BoundsError, KeptBounds
 from reconciler.control.pages.round_probes import Pulse
 from reconciler.gitops.sources.poll_times import Polling, next_wait_seconds
+from reconciler.values.clauses import clauses
 
 if TYPE_CHECKING:
     from reconciler.cli.processes.custom_resources_source import ClusterSource
@@ -108,7 +109,7 @@ def _targets(connections: Connections, namespaces: tuple[str, ...]) -> "World":
     try:
         targets = capture_targets(clusters, _now_seconds())
         if targets.unread:
-            raise BoundsError("; ".join(f"{one.kind} cannot be listed: {one.why}" for one in targets.unread))
+            raise BoundsError(clauses(f"{one.kind} cannot be listed: {one.why}" for one in targets.unread))
         return targets.world()
     except (ApiError, UnreachableError) as error:
         raise BoundsError(f"targets cannot be listed: {error}") from None

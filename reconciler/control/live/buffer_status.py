@@ -11,6 +11,7 @@ from reconciler.cluster.world import BufferPods, World
 from reconciler.control.live.answers import Answer
 from reconciler.kube.custom.status import Condition, Status
 from reconciler.plan.plan import BufferLine, BufferState, Plan
+from reconciler.values.clauses import clauses
 from reconciler.values.plural import count_text
 
 _LIMITED = "ResourceQuotasAllocated"
@@ -51,7 +52,7 @@ def status_of(buffer: BufferPods, line: BufferLine) -> Status:
 
 
 def _provisioning(buffer: BufferPods, line: BufferLine) -> Condition:
-    told = "; ".join(reason.message for reason in line.reasons)
+    told = clauses(reason.message for reason in line.reasons)
     match line.state:
         case BufferState.FITS:
             status, reason = "True", "FitsExistingCapacity" if buffer.count else "BufferEmpty"

@@ -51,6 +51,7 @@ from reconciler.plan.plan import Action, ActionKind, Plan
 from reconciler.policy.documents import DrainRules, PolicySet
 from reconciler.providers.live_platforms import Surroundings, autoscaler_homes, polled
 from reconciler.scheduling.default_spread import needs_services
+from reconciler.values.clauses import clauses
 from reconciler.values.cluster_identity import ClusterIdentity, FleetPlace
 
 
@@ -375,7 +376,7 @@ class LiveProcess:
     def view_problem(self) -> str:
         """Why there is no view to trust now, or no telling who leads; empty when all is well."""
         doubts = self.view.doubts()
-        problem = "; ".join(doubts[:3]) + (f" and {len(doubts) - 3} more" if len(doubts) > 3 else "")
+        problem = clauses(doubts, 3)
         return problem or (f"the Lease: {self.lease.message}" if self.lease.message else "")
 
     def _begin(self) -> None:

@@ -8,6 +8,7 @@ from reconciler.kube.leading.state import StateObject
 from reconciler.plan.plan import GroupLine
 from reconciler.plan.week import Week
 from reconciler.rendering.documents.report import HeldGroup, ReportDocument, report_document
+from reconciler.values.clauses import clauses
 
 
 def loop_report(api: Api, namespace: str, policy: str, now_seconds: int, since_seconds: int) -> ReportDocument:
@@ -26,4 +27,4 @@ def loop_report(api: Api, namespace: str, policy: str, now_seconds: int, since_s
 
 
 def _why(line: GroupLine) -> str:
-    return next((reason.message for reason in line.reasons), "") or "; ".join(line.owner.evidence)
+    return next((reason.message for reason in line.reasons), "") or clauses(line.owner.evidence)

@@ -13,6 +13,7 @@ from reconciler.control.live.answers import Answer
 from reconciler.decisions.reasons.provisioning import BookingConsumed, RequestTooOld
 from reconciler.kube.custom.status import Condition, Status
 from reconciler.plan.plan import Plan, RequestLine, RequestState
+from reconciler.values.clauses import clauses
 
 _FOUND, _PROVISIONED, _NOT_FOUND = "CapacityIsFound", "CapacityIsProvisioned", "CapacityIsNotFound"
 _REQUESTED = "CapacityIsRequested"
@@ -31,7 +32,7 @@ def request_answers(plan: Plan, world: World) -> Iterator[Answer]:
 
 def conditions_of(request: RequestPods, line: RequestLine) -> tuple[Condition, ...]:
     """What is true of a request by its line in the plan."""
-    told = "; ".join(reason.message for reason in line.reasons)
+    told = clauses(reason.message for reason in line.reasons)
     first = line.reasons[0].code if line.reasons else ""
     refused = request.code.value if request.code is not None else ""
     accepted = _condition(ConditionType.ACCEPTED, "False" if refused else "True", refused or "Accepted", request.problem)

@@ -10,6 +10,7 @@ from reconciler.gitops.git.fault import Fault, FaultCode
 from reconciler.kube.custom.status import Condition
 from reconciler.plan.plan import GroupLine, OwnerState
 from reconciler.policy.problems.problem import Problem
+from reconciler.values.clauses import clauses
 from reconciler.values.two_sentences import two_sentences
 
 _NOT_HELD = Condition(type="Held", status="False", reason="NotHeld", message="replicas are decided here")
@@ -74,7 +75,7 @@ def _held(line: GroupLine) -> Condition:
 def _why_held(line: GroupLine) -> str:
     """By whom, and the evidence; else the first reason, which names the hold."""
     if line.owner.state in (OwnerState.HELD, OwnerState.UNKNOWN):
-        evidence = "; ".join(line.owner.evidence)
+        evidence = clauses(line.owner.evidence)
         return f"{line.owner.by}: {evidence}" if line.owner.by else evidence
     return line.reasons[0].message if line.reasons else "held"
 

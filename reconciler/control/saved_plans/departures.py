@@ -12,6 +12,7 @@ from reconciler.control.turn.turn_report import ActionResult, LoopReport, Result
 from reconciler.decisions.decide import DEFAULT_WORK_BUDGET
 from reconciler.plan.plan import Action, ActionKind, Plan
 from reconciler.providers.contract import ClusterPort, RemovalProgress, RemovalState
+from reconciler.values.clauses import clauses
 
 
 class Departures:
@@ -93,7 +94,7 @@ class Departures:
         if result.state is not ResultState.DONE or not stays:
             return result
         return msgspec.structs.replace(
-            result, state=ResultState.FAILED, code=stays[0][0], message="; ".join(message for _, message in stays)
+            result, state=ResultState.FAILED, code=stays[0][0], message=clauses(message for _, message in stays)
         )
 
     def _choose(self, plan: Plan, _: World) -> tuple[Action, ...]:

@@ -11,6 +11,7 @@ from reconciler.kube.watching.collection import Served
 from reconciler.kube.watching.target_object import object_of
 from reconciler.plan.plan import ActionKind, Plan, PodOutcome
 from reconciler.providers.contract import RemovalProgress, RemovalState
+from reconciler.values.clauses import clauses
 from reconciler.values.plural import count_text
 
 MOST_LOTS = 50
@@ -71,7 +72,7 @@ def _of_result(result: ActionResult, subject: Subject) -> Happening:
     }
     reason = names.get(action.kind, f"{action.kind}Done") if done else f"{action.kind}{result.state}"
     change = f"{action.from_} -> {action.to}" if action.to != action.from_ else ""
-    words = "; ".join(part for part in (_named(action.nodes), change, result.message or action.reason.message) if part)
+    words = ": ".join(part for part in (_named(action.nodes), change, result.message or action.reason.message) if part)
     severity = Severity.NORMAL if done else Severity.WARNING
     return Happening(subject=subject, reason=reason, action=str(action.kind), note=words, severity=severity)
 
@@ -111,7 +112,7 @@ def _holds(plan: Plan, before: Plan | None, known: Mapping[str, Subject]) -> lis
         if subject is None or line.held == was.get(line.name, False):
             continue
         if line.held:
-            note = "; ".join(line.owner.evidence) or next((reason.message for reason in line.reasons), "held")
+            note = clauses(line.owner.evidence) or next((reason.message for reason in line.reasons), "held")
             happenings.append(Happening(subject=subject, reason="Held", action="Hold", note=note, severity=Severity.WARNING))
         else:
             happenings.append(
@@ -129,7 +130,7 @@ def _pods(plan: Plan, before: Plan | None, grown: set[str]) -> list[Happening]:
         if line.outcome is PodOutcome.TRIGGERS_SCALE_UP and line.group in grown:
             lots.setdefault(("TriggeredScaleUp", f"{line.group} gets a node for this pod"), []).append(line.pod)
         elif line.outcome is PodOutcome.UNPLACEABLE and line.pod not in was:
-            note = "; ".join(reason.message for reason in line.reasons) or "no group has a node for this pod"
+            note = clauses(reason.message for reason in line.reasons) or "no group has a node for this pod"
             lots.setdefault(("NotTriggerScaleUp", note), []).append(line.pod)
     happenings = []
     for (reason, note), pods in sorted(lots.items())[:MOST_LOTS]:

@@ -18,6 +18,7 @@ from reconciler.decisions.situation.evidence import until_seconds
 from reconciler.plan.plan import NodeState
 from reconciler.scheduling.predicates.dynamic_resources import PLUGIN as DYNAMIC_RESOURCES
 from reconciler.scheduling.verdict import Shortage, shortages_text
+from reconciler.values.clauses import clauses
 from reconciler.values.instant import instant_text
 
 _FACTS = ("NodeAffinity", "TaintToleration")
@@ -67,7 +68,7 @@ class Refutations:
             objection, of_devices = self._objection(node, shape), self._devices_objection(group, node, shape)
             if of_devices and not objection and self._lacks_devices(group, node):
                 silent += 1
-            objection = "; ".join(text for text in (objection, of_devices) if text)
+            objection = clauses(text for text in (objection, of_devices) if text)
             if not objection:
                 self._draft.refuted[group.position, shape] = None
                 return None
@@ -108,7 +109,7 @@ class Refutations:
         ]
         messages += [shortages_text(short)] if short else []
         hint = f" ({TEMPORARY_TAINT})" if plugins == ["TaintToleration"] and len(messages) == 1 else ""
-        return "; ".join(messages) + hint
+        return clauses(messages) + hint
 
     def _devices_objection(self, group: GroupDraft, node: int, shape: int) -> str:
         """What the devices that drivers offer on the node have against the pod when nobody uses any of them. What uses them now
@@ -121,7 +122,7 @@ class Refutations:
         bare = state.add_node(f"{group.group.name}-try", msgspec.structs.replace(template, devices=offered), group.daemons)
         said = [rejection.message for rejection in state.verdict(shape, bare) if rejection.plugin == DYNAMIC_RESOURCES]
         state.undo(mark)
-        return "; ".join(said)
+        return clauses(said)
 
     def _lacks_devices(self, group: GroupDraft, node: int) -> bool:
         """Whether a driver has not come to the node at all, which may be the trouble of this one node."""

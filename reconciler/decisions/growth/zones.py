@@ -11,6 +11,7 @@ from reconciler.decisions.reasons.pods import TEMPORARY_TAINT, GroupRejects, Zon
 from reconciler.plan.reason import Because
 from reconciler.scheduling.label_match import selects
 from reconciler.scheduling.verdict import Rejection
+from reconciler.values.clauses import clauses
 
 
 def place(
@@ -169,7 +170,7 @@ _MOST_CHARACTERS = 2_000
 
 def _text(group: GroupDraft, verdict: Sequence[Rejection]) -> str:
     """Without what nobody reads: a rejection repeats what is written in a pod, for each group."""
-    text = "; ".join(f"{rejection.message} [{rejection.plugin}]" for rejection in verdict)
+    text = clauses(f"{rejection.message} [{rejection.plugin}]" for rejection in verdict)
     more = len(text) - _MOST_CHARACTERS
     if more <= 0 and [rejection.plugin for rejection in verdict] == ["TaintToleration"] and not _writes_taints(group):
         return f"{verdict[0].message} ({TEMPORARY_TAINT}) [TaintToleration]"

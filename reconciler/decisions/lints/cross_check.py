@@ -9,6 +9,7 @@ from reconciler.decisions.demand.refutations import Refutations
 from reconciler.decisions.draft import Draft, GroupDraft
 from reconciler.decisions.view import View
 from reconciler.plan.finding import Finding
+from reconciler.values.clauses import clauses
 
 _OF_PROBES = "reconciler.dev"
 
@@ -28,7 +29,7 @@ def cross_check_findings(view: View) -> Iterator[Finding]:
                 code="TemplateRefuted",
                 object=f"NodeGroup {group.group.name}",
                 message=f"its template accepts pods that its empty, ready node {refuted[0].node} rejects: "
-                + "; ".join(dict.fromkeys(one.why for one in refuted)),
+                + clauses(one.why for one in refuted),
                 advice="correct the template of the policy or of the target: no node is added for such pods until they agree",
                 nodes=(refuted[0].node,),
             )

@@ -1,5 +1,7 @@
 """From what was drafted to actions, in the order in which they are done, each bound to what it was judged on."""
 
+from functools import reduce
+
 from reconciler.cluster.target import TargetFacts
 from reconciler.decisions.draft import Draft, GroupDraft
 from reconciler.decisions.groups.cluster_names import cluster_mark, in_cloud, marked_by_other
@@ -20,6 +22,7 @@ from reconciler.policy.documents import PolicySet
 from reconciler.values.cluster_identity import FleetPlace
 from reconciler.values.instant import instant_text
 from reconciler.values.money import price_text
+from reconciler.values.two_sentences import two_sentences
 
 
 def actions(
@@ -98,7 +101,7 @@ _WHY_GROWN = ("PendingPods", "BelowMin", "Headroom", GrownForRequest.code, Probi
 def _growth_reason(group: GroupDraft) -> Reason:
     """What the reasons that speak of pods, the minimum or headroom say, under the code of the first."""
     telling = [reason for reason in group.reasons if reason.code in _WHY_GROWN]
-    return Reason(telling[0].code, "; ".join(reason.message for reason in telling), telling[0].data)
+    return Reason(telling[0].code, reduce(two_sentences, (reason.message for reason in telling)), telling[0].data)
 
 
 def _bound(group: GroupDraft, facts: TargetFacts, policy_digest: str) -> Bound:

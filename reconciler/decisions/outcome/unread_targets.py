@@ -10,6 +10,7 @@ from reconciler.decisions.platform_rules import PlatformRules, platform_rules
 from reconciler.plan.plan import PlanProblem
 from reconciler.policy.documents import Discovery, NodeGroupPolicy
 from reconciler.policy.unread_targets import CODE, HOW, none_was_read
+from reconciler.values.clauses import clauses
 from reconciler.values.plural import count_text
 
 _PLACES_SHOWN = 3
@@ -35,7 +36,7 @@ def _asked(item: Discovery) -> str:
     parts += [f"region {item.region}"] if item.region else []
     for word, pairs in (("labels", item.labels), ("tags", item.tags)):
         parts += [f"{word} {', '.join(f'{key}={value}' if value else key for key, value in pairs)}"] if pairs else []
-    return f"it takes no target of {item.provider}" + (f" ({'; '.join(parts)})" if parts else "")
+    return f"it takes no target of {item.provider}" + (f" ({clauses(parts)})" if parts else "")
 
 
 def _there(rules: PlatformRules, read: Sequence[TargetFacts]) -> str:

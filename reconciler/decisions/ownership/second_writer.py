@@ -192,7 +192,7 @@ def _recorded(group: EffectiveGroup, state: ConflictState) -> str:
         return ""
     if change.at_seconds < state.last_seconds - _RECENT_SECONDS:
         return ""
-    return f"the platform recorded at {instant_text(change.at_seconds)}: {change.by}; "
+    return f"the platform recorded at {instant_text(change.at_seconds)}: {change.by}. "
 
 
 def other_autoscalers(world: World) -> tuple[str, ...]:

@@ -1,6 +1,7 @@
 """Codes in words, for sentences that name several of them briefly."""
 
 import re
+from collections.abc import Sequence
 
 _WORDS = {
     "NodeResourcesFit": "too little free capacity",
@@ -30,8 +31,8 @@ _WORDS = {
     "LowerTier": "lower tier",
     "PriceUnknown": "price unknown",
 }
-_CODE = re.compile(rf"\b(?:{'|'.join(_WORDS)})\b(?=[,)]|$)")
-_COUNTED = re.compile(r"(?P<number>\d+) (?P<what>.+)")
+_CODE = re.compile(rf"\b(?:{'|'.join(_WORDS)})\b(?=[,)]| and |$)")
+_MOST_REJECTIONS = 4
 
 
 def in_words(text: str) -> str:
@@ -39,7 +40,9 @@ def in_words(text: str) -> str:
     return _CODE.sub(lambda code: _WORDS[code[0]], text)
 
 
-def counted_words(text: str) -> str:
-    """`too little free capacity on 12` of `12 NodeResourcesFit`."""
-    found = _COUNTED.fullmatch(text)
-    return in_words(text) if found is None else f"{in_words(found['what'])} on {found['number']}"
+def rejection_words(rejections: Sequence[str]) -> str:
+    """`too little free capacity on 9, untolerated taint on 3` of `9 NodeResourcesFit` and `3 TaintToleration`: the most frequent
+    ones in words. The nodes of the others are one number, so that all numbers add up."""
+    told = [f"{in_words(what)} on {number}" for number, _, what in (one.partition(" ") for one in rejections[:_MOST_REJECTIONS])]
+    left = sum(int(one.partition(" ")[0]) for one in rejections[_MOST_REJECTIONS:])
+    return ", ".join((*told, *([f"other reasons on {left}"] if left else ())))

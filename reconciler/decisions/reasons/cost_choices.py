@@ -67,7 +67,7 @@ class LeastWasteMix(Because, frozen=True, kw_only=True):
 
     def sentence(self) -> str:
         """The mix and its alternative, each with its capacity."""
-        return f"LeastWaste: {'; '.join(self.alternatives)}"
+        return f"LeastWaste: {' rather than '.join(self.alternatives)}"
 
 
 def _capacity_text(cpu_milli: int, memory_bytes: int, gpus: int, nodes: int) -> str:

@@ -1,7 +1,7 @@
 """Reasons about pending pods."""
 
 from reconciler.cluster.nodes.node import ZONE_LABEL
-from reconciler.decisions.reasons.code_words import counted_words
+from reconciler.decisions.reasons.code_words import rejection_words
 from reconciler.plan.reason import Because
 from reconciler.values.duration import duration_text
 from reconciler.values.plural import count_text
@@ -429,8 +429,8 @@ class OtherScheduler(Because, frozen=True, kw_only=True):
 
 
 def _on_nodes(nodes: int, rejections: tuple[str, ...]) -> str:
-    """A node may reject the pod for several reasons, so the numbers do not add up to all nodes."""
+    """The most frequent rejections. Each node is in one of the numbers."""
     if not rejections:
         return ""
     existing = "the existing node" if nodes == 1 else f"any of {nodes} existing nodes"
-    return f", nor does it fit on {existing}: {', '.join(map(counted_words, rejections))}"
+    return f", nor does it fit on {existing}: {rejection_words(rejections)}"

@@ -1,5 +1,6 @@
 """Reasons about ProvisioningRequests: what becomes of the pods that somebody is about to create."""
 
+from reconciler.decisions.reasons.code_words import rejection_words
 from reconciler.plan.reason import Because
 from reconciler.values.plural import count_text
 
@@ -41,7 +42,7 @@ class GrownForRequest(Because, frozen=True, kw_only=True):
     pods: int
     nodes: int
 
-    template = "{pods:pod} of ProvisioningRequest {request} need {nodes:node} more"
+    template = "{pods:pod} of ProvisioningRequest {request} {pods:needs|need} {nodes:node} more"
 
 
 class RequestArrived(Because, frozen=True, kw_only=True):
@@ -73,8 +74,8 @@ class RequestNoRoom(Because, frozen=True, kw_only=True):
     rejections: tuple[str, ...] = ()
 
     def sentence(self) -> str:
-        """How many have room, and how many nodes each plugin rejects."""
-        why = f" ({', '.join(self.rejections)})" if self.rejections else ""
+        """How many have room, and on how many nodes each reason holds."""
+        why = f" ({rejection_words(self.rejections)})" if self.rejections else ""
         return f"nodes that are there have room for {self.placed} of {count_text(self.pods, 'pod')}{why}"
 
 

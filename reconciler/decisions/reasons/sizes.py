@@ -357,7 +357,7 @@ class ReservedFirst(Because, frozen=True, kw_only=True):
     room: str
     left: int
 
-    template = "{nodes:node} take free capacity of {room} before other groups of the tier grow ({left} were free)"
+    template = "{nodes:node} {nodes:takes|take} free capacity of {room} before other groups of the tier grow ({left} were free)"
 
 
 class OnlyWhole(Because, frozen=True, kw_only=True):

@@ -7,6 +7,7 @@ from itertools import product
 
 from reconciler.decisions.demand.rejections import rejections
 from reconciler.decisions.draft import Draft
+from reconciler.decisions.reasons.code_words import rejection_words
 from reconciler.decisions.reasons.kept_nodes import NoPlaceToMove, PlaceNotSafe
 from reconciler.decisions.removal.candidates import Candidate
 from reconciler.plan.reason import Blocker
@@ -132,9 +133,9 @@ class Trials:
         if shape not in self._rejections_of:
             if len(self._rejections_of) >= _SHAPES_EXPLAINED:
                 return ""
-            counts = ", ".join(rejections(self._draft, shape, nodes))
+            counts = rejection_words(rejections(self._draft, shape, nodes))
             example = self._device_rejection(shape, nodes)
-            self._rejections_of[shape] = f"{counts}: {example}" if example else counts
+            self._rejections_of[shape] = f"{counts}. For example, {example}" if example else counts
         return self._rejections_of[shape]
 
     def _device_rejection(self, shape: int, nodes: list[int]) -> str:

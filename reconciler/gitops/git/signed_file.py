@@ -35,7 +35,7 @@ def file_signer(data: bytes, signature: bytes, allowed_signers_file: Path, names
         why = "it is not an SSH signature, or its key is not among the allowed signers, or no longer is"
     else:
         why = f"the file differs from the signed one, or the signature is not for {namespace!r}"
-    raise failed(FaultCode.SIGNATURE_REFUSED, f"the signature does not count: {why}")
+    raise failed(FaultCode.SIGNATURE_REFUSED, f"the signature is not valid: {why}")
 
 
 def _run(home: str, words: Sequence[str], given: bytes) -> str | None:

@@ -12,6 +12,7 @@ import msgspec
 from reconciler.gitops.pull_requests.comment import Approvals, CommentHost, HostError
 from reconciler.rendering.documents.preview.consequences.consequence import Grade
 from reconciler.rendering.words.wording import count
+from reconciler.values.clauses import clauses
 
 _GRADES = (Grade.CAUTION, Grade.WARNING)
 _NAME = re.compile(r"[^\s,=`<>|]{1,200}")
@@ -75,7 +76,7 @@ def verdict(rules: Sequence[ApprovalRule], grades: Grades | None, host: CommentH
             missing.append(f"needs an approval of {_either(rule.names)}: {words}")
         else:
             given.append(f"approved by {by}: {words}")
-    return Verdict(granted=not missing, line="; ".join(dict.fromkeys(missing or given)), caveat=found.caveat)
+    return Verdict(granted=not missing, line=clauses(missing or given), caveat=found.caveat)
 
 
 def _words(grade: Grade, grades: Grades | None) -> str:

@@ -25,6 +25,7 @@ from reconciler.kube.watching.stream_state import Phase, StreamState
 from reconciler.kube.watching.target_streams import OwnTargets, TargetStreams
 from reconciler.kube.watching.trust import Judged, Stream, Trust, stream_of
 from reconciler.kube.watching.watch_pace import Pace, RealPace
+from reconciler.values.clauses import clauses
 
 LONGEST_SILENCE_SECONDS = 120.0
 # A control plane is upgraded rarely, and a scheduler of the next release answers mostly the same.
@@ -175,8 +176,7 @@ class LiveWorld:
         judged = self._judged()
         doubts, unread = judged.doubts, judged.unread
         if doubts:
-            more = f" and {len(doubts) - 3} more" if len(doubts) > 3 else ""
-            raise IncompleteViewError("; ".join(doubts[:3]) + more)
+            raise IncompleteViewError(clauses(doubts, 3))
         with self._observing:
             now, ahead = self._now_seconds(), self._ahead_seconds()
             if self._world is None or self._world_of != (self._changes, unread):

@@ -16,6 +16,7 @@ from reconciler.platforms.openshift.facts.other_writers import AUTOSCALER_MARK
 from reconciler.platforms.openshift.kinds import AUTOSCALING_GROUP, GROUP, MACHINE_SET
 from reconciler.platforms.openshift.rules import lifts_mark
 from reconciler.policy.documents import Mode
+from reconciler.values.clauses import clauses
 
 _TAINTS = ("ToBeDeletedByClusterAutoscaler", "DeletionCandidateOfClusterAutoscaler")
 _AUTOSCALER = "MachineAutoscaler "
@@ -112,7 +113,7 @@ def _adoptable(case: HandoverCase) -> Step:
         title="let the policy take replicas over from their writers",
         lines=(f"spec: {{adoptFrom: [{wanted}]}}",) if named else (),
         done=judged.ours and not named,
-        evidence=allowed if judged.ours else "; ".join(ownership.evidence),
+        evidence=allowed if judged.ours else clauses(ownership.evidence),
     )
 
 
@@ -160,7 +161,7 @@ def _left(case: HandoverCase) -> Step:
         title="look for marks that a drain of the autoscaler has left. If no drain is running, remove them",
         lines=tuple(lines),
         done=not words,
-        evidence="; ".join(words) or "no taint and no mark of the autoscaler",
+        evidence=clauses(words) or "no taint and no mark of the autoscaler",
     )
 
 

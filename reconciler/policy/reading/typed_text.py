@@ -17,6 +17,7 @@ from reconciler.policy.reading.yaml_text import compose_documents, read_source
 from reconciler.policy.values.quantity import QuantityError, parse_amount
 from reconciler.policy.yaml_nodes import Mapping as MappingNode
 from reconciler.policy.yaml_nodes import Node, Scalar, Sequence, Spot, spot_of
+from reconciler.values.clauses import clauses
 from reconciler.values.decoder_words import in_plain_words
 from reconciler.values.decoding import convert
 from reconciler.values.duration import DurationError, parse_duration
@@ -87,7 +88,7 @@ class DocumentError(Exception):
     """The document cannot be used; `problems` say where and why, by place."""
 
     def __init__(self, problems: tuple[Problem, ...]) -> None:
-        super().__init__("; ".join(f"{problem.place}: {problem.message}" for problem in problems))
+        super().__init__(clauses(f"{problem.place}: {problem.message}" for problem in problems))
         self.problems = problems
 
 

@@ -11,6 +11,7 @@ from reconciler.plan.week import HOUR_SECONDS, News, Span, Week, span
 from reconciler.rendering.documents import blocks as tree
 from reconciler.rendering.documents.blocks import Foreign, foreign_sentence
 from reconciler.rendering.words.wording import count
+from reconciler.values.clauses import clauses
 from reconciler.values.duration import duration_text
 from reconciler.values.instant import instant_text
 
@@ -109,9 +110,9 @@ def _summary(now: Span, before: Span, currency: str, seconds: int) -> str:
     parts = [f"{count(now.added, 'node')} added and {now.removed} removed in the last {duration_text(seconds)}"]
     if now.cost_micros:
         change = _percent(now.cost_micros, before.cost_micros) if before.hours else ""
-        parts.append(f"cost {_money(now.cost_micros, currency)}{f', {change} against the time before' if change else ''}")
+        parts.append(f"cost {_money(now.cost_micros, currency)}{f' ({change} against the time before)' if change else ''}")
     parts.append(f"{_hours(now.unplaced_pod_seconds)} pod hours without a node")
-    return "; ".join(parts) + "."
+    return f"{clauses(parts)}."
 
 
 def _figure_table(document: ReportDocument) -> tree.Table:

@@ -25,6 +25,7 @@ from reconciler.rendering.documents.blocks import (
 )
 from reconciler.rendering.words.fold import EVERYTHING, Fold
 from reconciler.rendering.words.plain import listed
+from reconciler.values.clauses import clauses
 from reconciler.values.duration import duration_text
 from reconciler.values.plural import count_text
 
@@ -96,7 +97,7 @@ def _said(reason: Reason | Blocker) -> str:
 
 def _kept_line(kept: KeptNode) -> Difference:
     whys = [f"pod {blocker.pod}: {_said(blocker)}" if blocker.pod else _said(blocker) for blocker in kept.blockers]
-    return Difference(STAYS, f"{kept.node}: {'; '.join(whys)}", Meaning.HELD)
+    return Difference(STAYS, f"{kept.node}: {clauses(whys)}", Meaning.HELD)
 
 
 def _waves(rollout: Rollout, fold: Fold) -> Table:
@@ -115,7 +116,7 @@ def _waves(rollout: Rollout, fold: Fold) -> Table:
             Column(heading="drained", wraps=True),
         ),
         rows=tuple(_wave_row(number, wave, fold) for number, wave in enumerate(shown, 1)),
-        note="; ".join(notes),
+        note=", ".join(notes),
     )
 
 

@@ -62,7 +62,7 @@ def _policy(world: World, name: str, foreign: list[str]) -> list[str]:
         "kind: NodeGroupPolicy",
         f"metadata: {{name: {flow(name)}}}",
         "spec:",
-        "  mode: Observe  # nothing is written; set Enforce once you agree with the plan",
+        "  mode: Observe  # nothing is written. Set Enforce once you agree with the plan",
     ]
     if foreign:
         lines += comment(
@@ -125,7 +125,7 @@ def _no_range(facts: TargetFacts) -> str:
 
 def _size(facts: TargetFacts, replicas: int) -> str:
     if facts.min_size is not None and facts.max_size is not None:
-        return f"  size: {{min: {facts.min_size}, max: {facts.max_size}}}  # as {_origin(facts)} say; a size here wins"
+        return f"  size: {{min: {facts.min_size}, max: {facts.max_size}}}  # as {_origin(facts)} say. A size here wins"
     return f"  size: {{min: {replicas}, max: {replicas}}}  # nobody says a range: it stays as it is until you widen this"
 
 

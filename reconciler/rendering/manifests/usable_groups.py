@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from reconciler.policy.problems.problem import Severity
 from reconciler.policy.tree import read_tree
 from reconciler.rendering.manifests.policy_yaml import comment
+from reconciler.values.clauses import clauses
 from reconciler.values.whole_number import whole_number
 
 Lines = list[str]
@@ -35,4 +36,4 @@ def _refused(policy: str, groups: Sequence[Lines], now_seconds: int) -> dict[int
         number = whole_number(problem.place.path.removesuffix(".yaml"))
         if problem.severity is Severity.ERROR and number is not None:
             reasons.setdefault(number, []).append(problem.message)
-    return {number: "; ".join(dict.fromkeys(messages)) for number, messages in reasons.items()}
+    return {number: clauses(messages) for number, messages in reasons.items()}

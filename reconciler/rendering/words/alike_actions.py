@@ -57,7 +57,7 @@ def _mixes_once(lots: Sequence[AlikeActions]) -> tuple[AlikeActions, ...]:
         mix = first.setdefault((data["expander"], data["compared"]), group) if data.get("compared") else group
         pods, chosen, why = lot.sentence.partition(_CHOSEN)
         if mix != group and chosen:
-            more = "".join(why.partition("; ")[1:])
+            more = "".join(why.partition(". ")[1:])
             told.append(msgspec.structs.replace(lot, sentence=f"{pods}, of the same mix as those of {mix}{more}"))
         else:
             told.append(lot)

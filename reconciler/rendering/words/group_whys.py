@@ -72,13 +72,13 @@ def group_whys(plan: Plan) -> dict[str, GroupWhy]:
 
 
 def why_words(group: GroupLine, whys: dict[str, GroupWhy]) -> str:
-    """`ours` for a group that stays as it is, `7 pending pods; at max 9`, `adopted from kubectl, 2 pending pods`, `held by
+    """`ours` for a group that stays as it is, `7 pending pods, at max 9`, `adopted from kubectl, 2 pending pods`, `held by
     topology controller, would go to 5`: another owner, what happens, what bounds it."""
     why = whys.get(group.name, _NOTHING)
     adopted = why.causes and why.causes[0].startswith(_ADOPTED)
     ours = group.owner.state is OwnerState.OURS and not group.held
     owner = () if adopted or (ours and why.causes) else (_whose(group),)
-    return "; ".join(part for part in (", ".join((*owner, *why.causes)), ", ".join(why.bounds)) if part)
+    return ", ".join((*owner, *why.causes, *why.bounds))
 
 
 def _waiting(plan: Plan, later: Collection[str]) -> dict[str, tuple[str, ...]]:

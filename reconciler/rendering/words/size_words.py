@@ -21,4 +21,4 @@ def _moved(size: SizeChange) -> str:
     message = size.problem.message if size.problem is not None else ""
     if not change:
         return message or f"{size.what}: {size.path} {after}"
-    return f"{size.what}: {change}{'; ' if message else ''}{message}"
+    return f"{size.what}: {change}{', ' if message else ''}{message}"

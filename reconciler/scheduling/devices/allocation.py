@@ -373,7 +373,7 @@ class NodeAllocator:
         if usable >= needed:
             return ""
         named = f"{task.request}/{task.sub}" if task.sub else task.request
-        reasons = "; ".join(f"{count} {why}" if count else why for why, count in sorted(refused.items()))
+        reasons = ", ".join(f"{count} {why}" if count else why for why, count in sorted(refused.items()))
         return f"request {named} needs {needed} of {total} devices here, {usable} can be had{f' ({reasons})' if reasons else ''}"
 
     def _obstacle(self, asked: Alternative, place: _Place) -> str:

@@ -6,6 +6,7 @@ from reconciler.scheduling.index_sets.marked_bytes import union
 from reconciler.scheduling.topology.counter import DomainCounter
 from reconciler.scheduling.topology.domains import NO_DOMAIN
 from reconciler.scheduling.verdict import Rejection
+from reconciler.values.clauses import clauses
 
 
 class AffinityRules(msgspec.Struct, frozen=True):
@@ -58,7 +59,7 @@ class AffinityRules(msgspec.Struct, frozen=True):
         objections.extend(
             f"a pod in {_place(counter, node)} has anti-affinity to this one" for counter in _taken(self.kept_away, node)
         )
-        return Rejection("InterPodAffinity", "; ".join(dict.fromkeys(objections))) if objections else None
+        return Rejection("InterPodAffinity", clauses(objections)) if objections else None
 
     def _far(self, node: int) -> str:
         for counter in self.near:

@@ -6,6 +6,7 @@ from reconciler.scheduling.shapes import ShapeTable
 from reconciler.scheduling.verdict import Rejection
 from reconciler.scheduling.volumes.attachments import Attachments, LimitedNode
 from reconciler.scheduling.volumes.book import StorageBook
+from reconciler.values.clauses import clauses
 
 PLUGIN = "NodeVolumeLimits"
 
@@ -61,7 +62,7 @@ class NodeVolumeLimits:
         for volume in volumes:
             if volume not in state.users:
                 added[volume[0]] = added.get(volume[0], 0) + 1
-        return "; ".join(
+        return clauses(
             f"{driver} attaches at most {state.limits[driver]}: {state.attached.get(driver, 0)} are there, {count} more needed"
             for driver, count in sorted(added.items())
             if driver in state.limits and state.attached.get(driver, 0) + count > state.limits[driver]

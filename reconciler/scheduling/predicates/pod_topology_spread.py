@@ -4,6 +4,7 @@ from reconciler.scheduling.index_sets.marked_bytes import union
 from reconciler.scheduling.topology.counter import LevelCounter
 from reconciler.scheduling.topology.domains import NO_DOMAIN
 from reconciler.scheduling.verdict import Rejection
+from reconciler.values.clauses import clauses
 
 UNLIMITED = 1 << 31
 BY_DEFAULT = " (by scheduler.defaultConstraints)"
@@ -118,4 +119,4 @@ class SpreadRule:
 def spread_rejection(rules: tuple[SpreadRule, ...], node: int) -> Rejection | None:
     """What PodTopologySpread says of one node."""
     objections = [text for rule in rules if (text := rule.objection(node))]
-    return Rejection("PodTopologySpread", "; ".join(objections)) if objections else None
+    return Rejection("PodTopologySpread", clauses(objections)) if objections else None

@@ -17,6 +17,7 @@ from reconciler.scheduling.volumes.book import WAIT_FOR_FIRST_CONSUMER, StorageB
 from reconciler.scheduling.volumes.local_room import LocalRoom
 from reconciler.scheduling.volumes.migration import MIGRATIONS, is_migrated, translated_terms
 from reconciler.scheduling.volumes.node_masks import NodeMasks
+from reconciler.values.clauses import clauses
 from reconciler.values.quantity import Rounding, amount_text
 
 PLUGIN = "VolumeBinding"
@@ -140,7 +141,7 @@ class VolumeBinding:
         unbound = self._unbound_objection(claims, node) or self._local.objection(claims.waiting, node)
         if unbound:
             objections.append(unbound)
-        return Rejection(PLUGIN, "; ".join(objections)) if objections else None
+        return Rejection(PLUGIN, clauses(objections)) if objections else None
 
     def _unusable(self, volume: PersistentVolume, node: int) -> str:
         """Which zone or host the volume needs, what the node has of it, and whether another node would do."""

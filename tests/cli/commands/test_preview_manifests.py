@@ -132,7 +132,7 @@ def test_declared_sizes_are_told_in_words(tmp_path: Path) -> None:
     result = _between(tmp_path, f"{MANIFEST}  replicas: 2\n", f"{MANIFEST}  replicas: 9\n")
     told = " ".join(result.stdout.split())
     assert "Declared sizes: 1" in told
-    assert "MachineDeployment capi/general: spec.replicas 2 -> 9; " in told
+    assert "MachineDeployment capi/general: spec.replicas 2 -> 9, " in told
     assert "NodeGroup general decides them: every sync would write it" in told
     markdown = _between(tmp_path, f"{MANIFEST}  replicas: 2\n", f"{MANIFEST}  replicas: 9\n", "-o", "markdown").stdout
     assert "### Declared sizes (1)" in markdown

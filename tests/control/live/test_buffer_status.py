@@ -78,7 +78,7 @@ def test_what_is_asked_for_and_requested(told: Told) -> None:
     assert told.conditions() == {
         "ReadyForProvisioning": ("True", "Resolved", "it asks for 5 pods"),
         "LimitedByQuotas": ("False", "ResourceQuotasAllocated", ""),
-        "Provisioning": ("False", "RequiresNewCapacity", "3 pods would run now; a grows for 2 pods"),
+        "Provisioning": ("False", "RequiresNewCapacity", "3 pods would run now, and a grows for 2 pods"),
     }
     assert {entry["observedGeneration"] for entry in status["conditions"]} == {2}
     ((method, path, body),) = told.server.sent

@@ -188,9 +188,9 @@ def test_one_that_does_not_lead_writes_nothing() -> None:
     [
         ((), "", ""),
         ((), "403", "the Lease: 403"),
-        (("a", "b"), "403", "a; b"),
-        (("a", "b", "c"), "", "a; b; c"),
-        (("a", "b", "c", "d", "e"), "", "a; b; c and 2 more"),
+        (("a", "b"), "403", "a, and b"),
+        (("a", "b", "c"), "", "a, b, and c"),
+        (("a", "b", "c", "d", "e"), "", "a, b, c, and 2 more"),
     ],
 )
 def test_why_there_is_no_view(doubts: tuple[str, ...], message: str, told: str, monkeypatch: pytest.MonkeyPatch) -> None:

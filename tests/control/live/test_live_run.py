@@ -171,20 +171,20 @@ def test_a_turn_like_the_one_before_is_no_news(stage: Stage) -> None:
 def test_pods_that_are_being_bound_are_no_news(stage: Stage) -> None:
     """Each turn sees fewer of a burst; pods that cannot be placed are news whenever their number changes."""
     for text in (
-        "No changes; 90 pods fit existing or upcoming nodes.",
-        "No changes; 15 pods fit existing or upcoming nodes.",
-        "No changes; 1 pod fits existing or upcoming nodes.",
-        "No changes; 2 pods cannot be placed, 1 pod fits existing or upcoming nodes.",
-        "No changes; 1 pod cannot be placed, 1 pod fits existing or upcoming nodes.",
+        "No changes, 90 pods fit existing or upcoming nodes.",
+        "No changes, 15 pods fit existing or upcoming nodes.",
+        "No changes, 1 pod fits existing or upcoming nodes.",
+        "No changes, 2 pods cannot be placed, 1 pod fits existing or upcoming nodes.",
+        "No changes, 1 pod cannot be placed, 1 pod fits existing or upcoming nodes.",
         "No changes.",
-        "No changes; 3 pods fit existing or upcoming nodes.",
+        "No changes, 3 pods fit existing or upcoming nodes.",
     ):
         plan = Plan(now="2026-11-21T12:00:10Z", mode="Enforce", summary=text)
         stage.turn = lambda plan=plan: LoopReport(at_seconds=1010, plan=plan)
         stage.run.look()
     said = [message for _, code, message in _said(stage) if code == "Plan"]
     assert [text.removeprefix("No changes").partition(" fit")[0] for text in said] == [
-        "; 90 pods", "; 2 pods cannot be placed, 1 pod", "; 1 pod cannot be placed, 1 pod", ".", "; 3 pods",
+        ", 90 pods", ", 2 pods cannot be placed, 1 pod", ", 1 pod cannot be placed, 1 pod", ".", ", 3 pods",
     ]  # fmt: skip
 
 

@@ -71,7 +71,7 @@ def test_it_is_not_provisioned_before_all_pods_would_run(told: Told) -> None:
     """A node is requested, then there is room for all. Nothing but conditions is written, once each."""
     told.turn(_world())
     assert told.conditions() == {"Accepted": ACCEPTED, "Provisioned": ("False", "CapacityIsRequested")}
-    assert told.message("Provisioned") == "3 pods would run now; a grows for 2 pods"
+    assert told.message("Provisioned") == "3 pods would run now, and a grows for 2 pods"
     told.turn(_world())
     told.now += 60
     told.turn(_world(3))

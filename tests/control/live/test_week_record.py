@@ -117,7 +117,7 @@ def test_the_report_of_a_loop() -> None:
     assert document.before is None
     assert (document.figures.hours, document.figures.held_group_seconds, document.figures.most_waiting) == (1, 3540, 1)
     text = document_text(report_tree(document), width=100)
-    assert "0 nodes added and 0 removed in the last 24h; 1.0 pod hours without a node." in text
+    assert "0 nodes added and 0 removed in the last 24h, and 1.0 pod hours without a node." in text
     assert "2027-01-15T08:00:00Z general: Held: kubectl owns spec.replicas" in text
 
 

@@ -252,7 +252,7 @@ _HELD_BY = Ownership(state=OwnerState.HELD, by="argocd", evidence=("applies repl
             ("False", "NotHeld"),
         ),
         (
-            {"held": True, "owner": _HELD_BY}, False, ("True", "Held"), "argocd: applies replicas; since noon",
+            {"held": True, "owner": _HELD_BY}, False, ("True", "Held"), "argocd: applies replicas, and since noon",
             ("True", "OwnerHeld"),
         ),
         (

@@ -152,7 +152,7 @@ def test_nothing_is_waited_for_after_it_was_given_up() -> None:
     assert (stage.departures.nodes, stage.departures.replacing) == ((), False)
     assert stage.ends() == [
         (ResultState.FAILED, "Stopped", "n1 had not left"),
-        (ResultState.FAILED, "Stopped", "n2 had not left; n3 had not left"),
+        (ResultState.FAILED, "Stopped", "n2 had not left, and n3 had not left"),
     ]
 
 

@@ -69,20 +69,20 @@ def _told(
 @pytest.mark.parametrize(
     ("result", "reason", "severity", "note"),
     [
-        (_result(), "ScaledUp", NORMAL, "2 -> 5; pods wait"),
-        (_result(from_=5, to=2, message="written"), "ScaledDown", NORMAL, "5 -> 2; written"),
-        (_result(state=ResultState.REFUSED, message="kubectl owns it"), "ResizeRefused", WARNING, "2 -> 5; kubectl owns it"),
-        (_result(state=ResultState.FAILED, message="cut"), "ResizeFailed", WARNING, "2 -> 5; cut"),
+        (_result(), "ScaledUp", NORMAL, "2 -> 5: pods wait"),
+        (_result(from_=5, to=2, message="written"), "ScaledDown", NORMAL, "5 -> 2: written"),
+        (_result(state=ResultState.REFUSED, message="kubectl owns it"), "ResizeRefused", WARNING, "2 -> 5: kubectl owns it"),
+        (_result(state=ResultState.FAILED, message="cut"), "ResizeFailed", WARNING, "2 -> 5: cut"),
         (_result(ActionKind.ADOPT, from_=2, to=2), "AdoptDone", NORMAL, "pods wait"),
-        (_result(ActionKind.REMOVE_NODE, from_=2, to=1, nodes=("n1",)), "NodeDraining", NORMAL, "n1; 2 -> 1; pods wait"),
+        (_result(ActionKind.REMOVE_NODE, from_=2, to=1, nodes=("n1",)), "NodeDraining", NORMAL, "n1: 2 -> 1: pods wait"),
         (
             _result(ActionKind.REMOVE_NODE, ResultState.REFUSED, from_=2, to=1, nodes=("n1",), message="no"),
-            "RemoveNodeRefused", WARNING, "n1; 2 -> 1; no",
+            "RemoveNodeRefused", WARNING, "n1: 2 -> 1: no",
         ),
-        (_result(ActionKind.REPLACE, from_=2, to=3, nodes=("n1", "n2")), "ReplaceDone", NORMAL, "n1, n2; 2 -> 3; pods wait"),
+        (_result(ActionKind.REPLACE, from_=2, to=3, nodes=("n1", "n2")), "ReplaceDone", NORMAL, "n1, n2: 2 -> 3: pods wait"),
         (
             _result(ActionKind.REPLACE, from_=2, to=3, nodes=tuple(f"n{number}" for number in range(1, 65))),
-            "ReplaceDone", NORMAL, "n1, n2, n3 and 61 more; 2 -> 3; pods wait",
+            "ReplaceDone", NORMAL, "n1, n2, n3 and 61 more: 2 -> 3: pods wait",
         ),
     ],
 )  # fmt: skip
@@ -115,7 +115,7 @@ def test_a_target_that_no_server_keeps_is_told_nothing(kind: ActionKind) -> None
 def test_writes_of_one_target_are_told_one_by_one() -> None:
     """Only nodes that leave are one thing."""
     told = _told(_result(ActionKind.CANCEL, from_=5, to=4), _result(ActionKind.CANCEL, from_=4, to=3))
-    assert [(one.reason, one.note) for one in told] == [("CancelDone", "5 -> 4; pods wait"), ("CancelDone", "4 -> 3; pods wait")]
+    assert [(one.reason, one.note) for one in told] == [("CancelDone", "5 -> 4: pods wait"), ("CancelDone", "4 -> 3: pods wait")]
 
 
 def test_nodes_that_begin_to_leave_are_told_by_target_and_reason() -> None:
@@ -127,7 +127,7 @@ def test_nodes_that_begin_to_leave_are_told_by_target_and_reason() -> None:
     )
     assert [(one.reason, one.note) for one in told] == [
         ("NodeDraining", "2 nodes: n1, n3, 5 -> 2, for example pods wait"),
-        ("NodeDraining", "n2; 4 -> 3; cordoned"),
+        ("NodeDraining", "n2: 4 -> 3: cordoned"),
     ]
 
 
@@ -160,7 +160,7 @@ def test_the_end_of_a_removal_is_told(removals: tuple[RemovalProgress, ...], tol
 def test_a_hold_is_told_when_it_begins_and_when_it_ends() -> None:
     """By its evidence, else by the first reason of the plan; what has not changed is not told."""
     free, held = _plan(_line(held=False)), _plan(_line(held=True, evidence=("kubectl owns it", "since noon")))
-    begun = Happening(subject=OBJECT, reason="Held", action="Hold", note="kubectl owns it; since noon", severity=WARNING)
+    begun = Happening(subject=OBJECT, reason="Held", action="Hold", note="kubectl owns it, and since noon", severity=WARNING)
     ended = Happening(subject=OBJECT, reason="HoldEnded", action="Hold", note="replicas are decided here again")
     assert _told(plan=held) == _told(plan=held, before=free) == (begun,)
     assert _told(plan=free, before=held) == (ended,)
@@ -205,7 +205,7 @@ def test_a_pod_that_fits_nowhere_is_told_why() -> None:
     told = _told(plan=_plan(pods=(why, bare)))
     assert [(one.subject.name, one.reason, one.severity, one.note) for one in told] == [
         ("bare", "NotTriggerScaleUp", WARNING, "no group has a node for this pod"),
-        ("why", "NotTriggerScaleUp", WARNING, "too large; tainted"),
+        ("why", "NotTriggerScaleUp", WARNING, "too large, and tainted"),
     ]
     delayed = PodLine(pod="shop/why", outcome=PodOutcome.DELAYED)
     again = _told(plan=_plan(pods=(why, bare)), before=_plan(pods=(delayed, bare)))

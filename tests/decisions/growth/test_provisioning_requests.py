@@ -211,7 +211,9 @@ def test_a_check_adds_no_node(pods: int, state: RequestState) -> None:
     assert not plan.changes
     assert _line(plan).state is state
     if state is RequestState.SHORT:
-        assert _line(plan).reasons[0].message == ("nodes that are there have room for 3 of 4 pods (1 NodeResourcesFit)")
+        assert _line(plan).reasons[0].message == (
+            "nodes that are there have room for 3 of 4 pods (too little free capacity on 1)"
+        )
 
 
 def test_a_check_that_finds_too_little_takes_nothing() -> None:
@@ -481,8 +483,8 @@ def test_equal_checks_are_judged_by_the_room_that_is_left() -> None:
         cluster.request(name, (pods, "1"), class_name=CHECK, shape=shape, created=NOW - 100 + number)
     plan = plan_of(cluster.world(), _rules())
     said = {name: _line(plan, f"ml/{name}").reasons[0].message for name in ("before", "after")}
-    assert said["before"] == "nodes that are there have room for 3 of 4 pods (1 NodeResourcesFit)"
-    assert said["after"] == "nodes that are there have room for 1 of 4 pods (1 NodeResourcesFit)"
+    assert said["before"] == "nodes that are there have room for 3 of 4 pods (too little free capacity on 1)"
+    assert said["after"] == "nodes that are there have room for 1 of 4 pods (too little free capacity on 1)"
 
 
 def test_a_check_and_a_growth_for_equal_pods_each_say_why() -> None:
@@ -496,7 +498,7 @@ def test_a_check_and_a_growth_for_equal_pods_each_say_why() -> None:
             cluster.request(name, (50, "1"), class_name=class_name, shape=shape, created=NOW - 100 + number)
         plan = plan_of(cluster.world(), _rules(node_group("a", max=2)))
         assert (_said(_line(plan, "ml/check"))[0], _said(_line(plan, "ml/grow"))[0]) == ("RequestNoRoom", "RequestShort")
-        assert "(1 NodeResourcesFit)" in _line(plan, "ml/check").reasons[0].message
+        assert "(too little free capacity on 1)" in _line(plan, "ml/check").reasons[0].message
 
 
 def test_gangs_and_requests_side_by_side() -> None:

@@ -76,11 +76,12 @@ class _Forgetful(provisioning._Tries):
 
 
 def _rejections_one_by_one(draft: Draft, shape: int, nodes: Sequence[int]) -> tuple[str, ...]:
-    counts = Counter[str]()
+    counts = Counter[tuple[str, ...]]()
     for node in nodes:
-        verdict = draft.state.verdict(shape, node)
-        counts.update(["leaving or not usable"] if draft.state.closed(node) else [one.plugin for one in verdict])
-    return tuple(f"{count} {name}" for name, count in sorted(counts.items(), key=lambda item: (-item[1], item[0])))
+        names = tuple(one.plugin for one in draft.state.verdict(shape, node))
+        counts.update([("leaving or not usable",)] if draft.state.closed(node) else [names] if names else [])
+    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    return tuple(f"{count} {' and '.join(names)}" for names, count in ordered)
 
 
 def judge_in_full(patch: pytest.MonkeyPatch) -> None:

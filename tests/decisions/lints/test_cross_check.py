@@ -70,7 +70,7 @@ def test_what_a_static_pod_takes() -> None:
     cluster.machine(newer, machine_deployment("general"), node=newer)
     cluster.pods("full", 1, cpu="4", on=newer)
     (finding,) = _found(cluster)
-    assert finding.message.endswith("rejects: needs 4 cpu (2 free); needs 16Gi memory (15Gi free)")
+    assert finding.message.endswith("rejects: needs 4 cpu (2 free), and needs 16Gi memory (15Gi free)")
 
 
 def test_what_a_daemonset_takes_is_known() -> None:

@@ -190,9 +190,12 @@ def limited(pace: Pace | None = None, budgets: tuple[Budget, ...] = OPEN, memory
 
 
 COOLING = Memory(last_added_seconds=NOW - 60, last_removed_seconds=NOW - 30, last_failed_seconds=NOW - 10)
-NO_PLACE = "2 pods like it (1000m cpu, 1024Mi memory each) do not fit on the other 2 nodes: 1 NodeResourcesFit, 1 TaintToleration"
+NO_PLACE = (
+    "2 pods like it (1000m cpu, 1024Mi memory each) do not fit on the other 2 nodes: "
+    "too little free capacity on 1, untolerated taint on 1"
+)
 ALONE = "1 pod like it ({0}m cpu, 0Mi memory each) does not fit on {1}"
-FULL = ": 1 NodeResourcesFit"
+FULL = ": too little free capacity on 1"
 
 CASES: dict[str, tuple[Callable[[], Case], Said]] = {
     "used": (used, (NodeState.IN_USE, 750, [("NotUnderutilized", "utilization 75% is above the threshold 50%")])),
@@ -450,7 +453,7 @@ def test_rejections_are_told_for_so_many_shapes() -> None:
     plan = plan_of(*_case(cluster, max=99))
     said = [line.blockers[0].message for line in plan.nodes]
     assert all("does not fit on the other 65 nodes" in message for message in said)
-    assert sum(message.endswith(": 65 NodeAffinity") for message in said) == 64
+    assert sum(message.endswith(": other labels than the pod wants on 65") for message in said) == 64
 
 
 @pytest.mark.parametrize(("disks", "leaves"), [(("ssd", "ssd"), True), (("ssd", ""), False), (("", ""), False)])

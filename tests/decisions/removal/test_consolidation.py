@@ -87,7 +87,7 @@ def test_one_action_names_both_sides_and_its_saving() -> None:
     assert (action.reason.data["savingPerHour"], action.reason.data["savingPercent"]) == ("0.10", 25)
     assert (group(plan, "mega").desired, group(plan, "small").desired) == (1, 0)
     assert (plan.cost.current_per_hour, plan.cost.desired_per_hour) == ("0.40", "0.30")
-    assert plan.summary == "Plan: 1 group up (+1 node), 1 group down (-2 nodes), 1 replacement; -$0.10/h."
+    assert plan.summary == "Plan: 1 group up (+1 node), 1 group down (-2 nodes), 1 replacement, -$0.10/h."
 
 
 def test_it_waits_for_the_unneeded_time_and_says_until_when() -> None:

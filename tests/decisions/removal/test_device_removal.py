@@ -49,7 +49,8 @@ def test_a_claim_that_nothing_else_can_meet_keeps_its_node() -> None:
     (blocker,) = node(plan, "gpu-1").blockers
     assert blocker.code == "NoPlaceToMove"
     assert blocker.message == (
-        "2 pods like it (1000m cpu, 0Mi memory each) do not fit on the other node: 1 DynamicResources: "
+        "2 pods like it (1000m cpu, 0Mi memory each) do not fit on the other node: "
+        "no device that the claim wants on 1. For example, "
         "gpu-2: claim gpu: request r needs 1 of 4 devices here, 0 can be had (4 allocated)"
     )
 
@@ -178,7 +179,7 @@ def test_a_claim_that_pods_on_two_nodes_share(cpu: str, removed: list[str]) -> N
     assert _removed(plan) == removed
     if not removed:
         (blocker,) = node(plan, "gpu-1").blockers
-        assert "1 DynamicResources" in blocker.message
+        assert "no device that the claim wants on 1" in blocker.message
 
 
 def test_pods_that_share_a_claim_move_together() -> None:

@@ -195,7 +195,7 @@ def said(*rules: str, grades: dict[Grade, int] | None, host: Told, head: str = H
     (["warning=alice"], {Grade.CAUTION: 1, Grade.WARNING: 3}, [], False, "needs an approval of alice: 1 caution and 3 warnings"),
     (["caution=alice", "warning=bob"], TWO, ["bob"], False, "needs an approval of alice: 2 cautions"),
     (["caution=alice", "warning=bob"], TWO, [], False,
-     "needs an approval of alice: 2 cautions; needs an approval of bob: 2 cautions"),
+     "needs an approval of alice: 2 cautions, and needs an approval of bob: 2 cautions"),
     (["caution=alice", "warning=bob"], {Grade.WARNING: 1}, ["bob"], True, "approved by bob: 1 warning"),
     (["caution=alice,@team/oncall"], TWO, ["@team/oncall"], True, "approved by @team/oncall: 2 cautions"),
     (["warning=alice"], None, [], False, "needs an approval of alice: its consequences are not known"),

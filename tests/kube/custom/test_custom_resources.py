@@ -166,7 +166,7 @@ def test_evidence_stands_in_the_condition(synced: Synced) -> None:
     synced.turned(synced.line("a", held=True, owner=owner, wanted=4))
     status = synced.read("a")["status"]
     (told,) = (entry["message"] for entry in status["conditions"] if entry["type"] == "Held")
-    assert told == "argocd-controller: managedFields say so; tracked by app"
+    assert told == "argocd-controller: managedFields say so, and tracked by app"
     assert (status["owner"], status["current"], status["desired"], status["wanted"]) == ("Held", 2, 2, 4)
     synced.turned(synced.line("a", held=True, owner=owner), digest="sha256:2")
     assert "wanted" not in synced.read("a")["status"]

@@ -360,12 +360,12 @@ def test_nothing_is_trusted_before_all_was_read(small: FakeApiServer) -> None:
         assert world.age_seconds() == float("inf")
         with pytest.raises(IncompleteViewError) as found:
             world.observe()
-        assert str(found.value).startswith(f"Node: waiting (403 Forbidden: {NODES} is forbidden); ")
-        assert str(found.value).count("; ") == 2
-        assert str(found.value).endswith(" and 2 more")
+        assert str(found.value).startswith(f"Node: waiting (403 Forbidden: {NODES} is forbidden), ")
+        assert str(found.value).count(", ") == 3
+        assert str(found.value).endswith(", and 2 more")
         small.forbidden = {PODS, NODES, f"/apis/{objects.GROUP}/v1beta2/machines"}
         eventually(lambda: len(world.doubts()) == 2, "two refusals", 30)
-        with pytest.raises(IncompleteViewError, match=r"^Node: .*; Pod: .* is forbidden\)$"):
+        with pytest.raises(IncompleteViewError, match=r"^Node: .*, and Pod: .* is forbidden\)$"):
             world.observe()
     finally:
         assert world.stop()

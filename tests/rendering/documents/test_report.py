@@ -29,7 +29,8 @@ WEEK = Week(currency="USD", hours=(BEFORE, LAST), news=NEWS)
 def test_figures_beside_those_before() -> None:
     document = report_document(WEEK, "prod", NOW, DAY, [HeldGroup(group="big", since="yesterday", why="a person")], "broken")
     assert document.summary == (
-        "3 nodes added and 1 removed in the last 24h; cost $2.50, +25 % against the time before; 1.5 pod hours without a node."
+        "3 nodes added and 1 removed in the last 24h, cost $2.50 (+25 % against the time before), "
+        "and 1.5 pod hours without a node."
     )
     text = document_text(report_tree(document), width=0)
     for line in (
@@ -77,7 +78,7 @@ def test_bodies_for_chats_are_bounded_and_escaped(most: int) -> None:
     assert len(teams) < 28_000
     assert "<!channel>" not in slack
     assert ("&lt;b&gt; &amp; 'x'" in slack) == (most == 1)
-    assert slack_body(tree)["text"].startswith("*3 nodes added and 1 removed in the last 24h;")  # type: ignore[attr-defined]
+    assert slack_body(tree)["text"].startswith("*3 nodes added and 1 removed in the last 24h, ")  # type: ignore[attr-defined]
 
 
 def test_waste_names_the_line_of_the_policy() -> None:

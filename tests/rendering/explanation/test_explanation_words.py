@@ -32,13 +32,11 @@ def test_a_pending_pod_is_told_every_reason() -> None:
     assert "wants disk=ssd, but the node has no disk [NodeAffinity]" in said
 
 
-def test_nodes_are_counted_under_every_plugin_that_says_no() -> None:
+def test_nodes_are_counted_once_with_every_plugin_that_rejects_the_pod() -> None:
     """Too large for all three, and none has the label."""
     said = _said("pod", "shop/giant-1")
-    assert [line.strip() for line in said if "says no on" in line] == [
-        "- NodeAffinity says no on 3 nodes",
-        "- NodeResourcesFit says no on 3 nodes",
-    ]
+    told = "- 3 nodes: other labels than the pod wants and too little free capacity [NodeAffinity, NodeResourcesFit]"
+    assert [line.strip() for line in said if "3 nodes: " in line] == [told]
 
 
 def test_a_pod_on_a_node_out_of_view_says_so() -> None:

@@ -27,7 +27,7 @@ def test_the_range_of_an_auto_scaling_group_is_its_own() -> None:
     assert (
         "# AutoScalingGroup eu-central-1/web: 1 replica, nothing is known of new nodes except what existing ones show" in groups
     )
-    assert "  size: {min: 0, max: 5}  # as its own MinSize and MaxSize say; a size here wins\n" in groups
+    assert "  size: {min: 0, max: 5}  # as its own MinSize and MaxSize say. A size here wins\n" in groups
 
 
 def _first(*objects: Object) -> dict[str, str]:

@@ -73,7 +73,7 @@ CASES = {
 def test_reason_and_bound(case: str):
     """The row of the text, the line and the row of the markdown, and the cell of the page."""
     plan, cause, bound = CASES[case]
-    said = f"{cause}; {bound}" if bound else cause
+    said = f"{cause}, {bound}" if bound else cause
     (row,) = (line for line in plan_text(plan, width=0).splitlines() if re.match(r"  . web +\d", line))
     assert row.endswith(f"  {said}")
     markdown = plan_markdown(plan)
@@ -92,7 +92,7 @@ def test_a_sentence_goes_on_below_itself():
     plan = CASES["limit's minimum"][0]
     lines = plan_text(plan, width=60).split("\n\n")[1].splitlines()[1:]
     at = lines[0].index("why")
-    assert [line[at:] for line in lines[1:]] == ["3 empty; minimum of a", "limit"]
+    assert [line[at:] for line in lines[1:]] == ["3 empty, minimum of a", "limit"]
     assert not lines[2][:at].strip()
     assert max(map(len, lines)) <= 60
 

@@ -236,7 +236,7 @@ def test_counters() -> None:
     assert on_n1(*slices, web("c"), claim("c", request(count=3))) == f"{NO}its claims (c) cannot be met together"
     assert on_n1(*slices, allocated("theirs", {}), web("c"), claim("c", request())) == ""
     assert on_n1(*slices, allocated("theirs", {}), web("c"), claim("c", request(count=2))) == (
-        f"{NO}claim c: request r needs 2 of 3 devices here, 1 can be had (1 allocated; 1 without enough counters)"
+        f"{NO}claim c: request r needs 2 of 3 devices here, 1 can be had (1 allocated, 1 without enough counters)"
     )
 
 

@@ -49,7 +49,7 @@ def _said(shape: dict[str, object], there: dict[str, object] | None = None, node
             {"anti_affinity": (_term("rack", "web"), _term("zone", "web"))},
             None,
             0,
-            ["anti-affinity: a matching pod is in rack=r; anti-affinity: a matching pod is in zone=a"],
+            ["anti-affinity: a matching pod is in rack=r, and anti-affinity: a matching pod is in zone=a"],
         ),
         (
             # Two terms that mean the same pods in the same zone are one thing to say.
@@ -70,8 +70,8 @@ def _said(shape: dict[str, object], there: dict[str, object] | None = None, node
             {"anti_affinity": (_term("zone", "web"),)},
             0,
             [
-                "affinity: no matching pod in zone=a; anti-affinity: a matching pod is in rack=r; "
-                "a pod in zone=a has anti-affinity to this one"
+                "affinity: no matching pod in zone=a, anti-affinity: a matching pod is in rack=r, "
+                "and a pod in zone=a has anti-affinity to this one"
             ],
         ),
     ],
@@ -96,7 +96,7 @@ def test_what_affinity_says(shape: dict[str, object], there: dict[str, object] |
         ),
         ((_spread("rack", min_domains=1),), 0, []),
         ((_spread("zone"), _spread("rack")), 1, ["the node has no label rack"]),
-        ((_spread("zone"), _spread("rack")), 2, ["the node has no label zone; the node has no label rack"]),
+        ((_spread("zone"), _spread("rack")), 2, ["the node has no label zone, and the node has no label rack"]),
         # A pod that its own selector does not match adds nothing: one pod above the least is within a skew of one.
         ((_spread("zone", selector=selector(**{"is": "there"})),), 0, []),
         ((_spread("zone", selector=selector(app="db")),), 0, []),

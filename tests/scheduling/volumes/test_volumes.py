@@ -398,8 +398,8 @@ def test_what_each_plugin_says_with_names_and_numbers() -> None:
         (
             "VolumeBinding",
             _uses("far", "local"),
-            f"volume far needs {ZONE}=b, but this node has {ZONE}=a; "
-            "no volume of class local matches claim local on this node, and none is provisioned",
+            f"volume far needs {ZONE}=b, but this node has {ZONE}=a, "
+            "and no volume of class local matches claim local on this node, and none is provisioned",
         ),
         ("VolumeRestrictions", _uses("x"), "claim x does not exist"),
         ("VolumeRestrictions", _uses("shared"), "claim shared is ReadWriteOncePod and in use by another pod"),

@@ -19,6 +19,7 @@ from reconciler.platforms.aws.facts.view import AwsView, region_of
 from reconciler.platforms.aws.facts.wire import AutoScalingGroup
 from reconciler.platforms.aws.facts.wire_launch import CapacityReservation, LaunchTemplateData
 from reconciler.platforms.aws.kinds import RESERVATION
+from reconciler.values.clauses import clauses
 from reconciler.values.instant import instant_text
 
 ACTIVE, OPEN = "active", "open"
@@ -149,7 +150,7 @@ class ReservedCapacity:
         names = sorted(ids or use.named)
         name = f"reservation{'' if len(names) == 1 else 's'} {', '.join(names)}" if names else "reserved capacity"
         why = (", ".join(parts),) if ids else () if use.unusable else ("no reservation matches the group",)
-        return SharedRoom(name=name, left=max(0, total - used - owed), why="; ".join((*why, *use.unusable)))
+        return SharedRoom(name=name, left=max(0, total - used - owed), why=clauses((*why, *use.unusable)))
 
 
 NOTHING_RESERVED = ReservedCapacity((), AwsView())

@@ -105,7 +105,7 @@ class Removals:
         lowered = intent is not None and reading.item.count < intent.count
         if reading.item.count - (0 if lowered else 1) < floor:
             restored = self._restored(reading, machine)
-            message = f"{reading.facts.ref} has count {reading.item.count} and must keep {floor}{restored and '; '}{restored}"
+            message = f"{reading.facts.ref} has count {reading.item.count} and must keep {floor}{restored and ', and '}{restored}"
             return TargetRemoval.failed(_refused(message))
         if (wrong := not_ours(reading.facts)) is not None:
             # A pool is not RUNNING for a moment after its count was written.
@@ -181,7 +181,7 @@ class Removals:
             self._notes.pass_over(reading.item.id, sentence, machine)
             return TargetRemoval.failed(WriteResult(code=WriteCode.PASSED_OVER, message=f"{reading.facts.ref}: {sentence}"))
         restored = self._restored(reading, machine)
-        message = f"another machine of {reading.facts.ref} has stopped, so none is too many{restored and '; '}{restored}"
+        message = f"another machine of {reading.facts.ref} has stopped, so none is too many{restored and ', and '}{restored}"
         return TargetRemoval.failed(WriteResult(code=WriteCode.STALE, message=message))
 
     def _under_way(self, operation: str) -> bool:

@@ -113,7 +113,7 @@ def state_words(one: ClusterStatus) -> str:
     waits = [count(one.pending, "pending pod")] if one.pending else []
     waits += [f"{count(one.held, 'group')} held"] if one.held else []
     waits += [f"a newer policy is not taken: {one.waiting}"] if one.waiting else []
-    return "; ".join([one.plan or "no plan yet", *waits])
+    return ", ".join([one.plan or "no plan yet", *waits])
 
 
 def wave_words(one: WaveStatus) -> str:

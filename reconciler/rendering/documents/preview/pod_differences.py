@@ -48,7 +48,7 @@ def _evictions(before: Impact, after: Impact) -> Iterator[Difference]:
             if pods
         ]
         meaning = Meaning.DANGER if len(new) > len(old) else Meaning.NEUTRAL
-        yield Difference(mark, "; ".join([counts, *parts]), meaning)
+        yield Difference(mark, ", ".join([counts, *parts]), meaning)
 
 
 def _places(pods: Sequence[str], one: str, several: str, mark: str, meaning: Meaning, fold: Fold) -> tuple[Difference, ...]:

@@ -150,7 +150,7 @@ def _why(group: GroupLine, actions: Sequence[Action], why: GroupWhy | None) -> H
     sentences: list[str] = [removed] if (removed := removal_words(actions, NAMES_SHOWN)) else []
     sentences += [action.reason.message for action in actions if action.kind is not ActionKind.REMOVE_NODE]
     if why is not None and not group.held:
-        sentences += why.bounds if actions else ["; ".join((*why.causes, *why.bounds))]
+        sentences += why.bounds if actions else [", ".join((*why.causes, *why.bounds))]
     sentences += held_words(group) if group.held else [reason.message for reason in further_reasons(group, actions)]
     words = list(dict.fromkeys(sentences))
     left = len(words) - _MOST_REASONS

@@ -23,6 +23,7 @@ from reconciler.rendering.printers.html.pods import pod_section
 from reconciler.rendering.words.lacking_room import AskedRoom, rooms_of_buffers, rooms_of_requests
 from reconciler.rendering.words.next_step import all_placed_words
 from reconciler.rendering.words.wording import STAY_PENDING, header_words, loops_words, rest_words
+from reconciler.values.clauses import clauses
 
 _PLAN_MOST_LINES = 200
 
@@ -144,7 +145,7 @@ def _room_section(name: str, heading: str, noun: str, rooms: Sequence[AskedRoom]
         tag(
             "li",
             tag("span", mark("!") if room.lacking else mark("=")),
-            tag("span", f"{room.words}: {'; '.join(reason.message for reason in room.reasons)}"),
+            tag("span", f"{room.words}: {clauses(reason.message for reason in room.reasons)}"),
             class_="held" if room.lacking else None,
         )
         for room in rooms[:_PLAN_MOST_LINES]

@@ -119,7 +119,7 @@ def _differences(preview_tree: tree.Document, *, compared: bool) -> Iterator[Sec
     why = [tag("p", plain_sentence(part.sentence)) for part in preview_tree.blocks if isinstance(part, tree.Paragraph)]
     body = joined(parts) if parts else tag("p", "The decision does not differ.") if compared else joined(why)
     untouched = [part.heading for part in preview_tree.blocks if isinstance(part, tree.Names)] if compared else []
-    yield Section("differences", "Differences", body, "; ".join(untouched))
+    yield Section("differences", "Differences", body, ", ".join(untouched))
 
 
 def _what_if(preview_tree: tree.Document) -> Iterator[Section]:

@@ -17,6 +17,7 @@ from reconciler.rendering.words.group_notes import alike_held
 from reconciler.rendering.words.next_step import next_step
 from reconciler.rendering.words.plain import listed
 from reconciler.rendering.words.wording import STAY_PENDING
+from reconciler.values.clauses import clauses
 from reconciler.values.instant import instant_text
 from reconciler.values.two_sentences import two_sentences
 
@@ -126,7 +127,7 @@ def _write(entries: Sequence[Decision], known: Known) -> Trouble:
     return Trouble(
         key=f"write {last.kind} {last.target} {last.code}",
         what=f"{last.group or last.target}: {_VERBS[last.kind]}{size}{named} {end}",
-        why=(f"{counted(tries, 'try', 'tries')}; " if tries > 1 else "") + last.words,
+        why=(f"{counted(tries, 'try', 'tries')}: " if tries > 1 else "") + last.words,
         since_seconds=min(entry.fate_seconds for entry in entries),
         loop=after.loop,
         reader=after.reader,
@@ -157,7 +158,7 @@ def _machines(plan: Plan, known: Known) -> Iterator[Trouble]:
             what=f"{group}: {subject} will not arrive{named}",
             why=why,
             since_seconds=min(node.since_seconds for node in nodes),
-            loop="; ".join(steps) or "the request stays for now",
+            loop=clauses(steps) or "the request stays for now",
             reader=two_sentences("fix the cause that the message names", _at_once(group) if until > known.now_seconds else ""),
         )
 

@@ -29,7 +29,7 @@ def week_page(timeline: Timeline) -> Section:
 
 
 def _drawing(timeline: Timeline, track: Track) -> Html:
-    words = "; ".join(
+    words = ", ".join(
         f"{name}: {count_text(len(spans), 'span')}" for name, spans in ((MAIN, track.before), (THIS_PR, track.after))
     )
     days = path("axis", "".join(f"M{_WIDTH * day // _DAYS} 0V{_HEIGHT}" for day in range(_DAYS + 1)))

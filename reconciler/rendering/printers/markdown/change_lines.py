@@ -1,6 +1,7 @@
 """The short form of a plan: one line per group that changes, is held or has another steady state."""
 
 from collections.abc import Sequence
+from functools import reduce
 
 from reconciler.plan.plan import Action, ActionKind, GroupLine, Plan
 from reconciler.rendering.words.fold import NAMES_SHOWN
@@ -13,6 +14,7 @@ from reconciler.rendering.words.wording import (
     group_mark,
     groups_with_other_actions,
 )
+from reconciler.values.two_sentences import two_sentences
 
 _IN_COLUMN_0 = {OTHER: "!"}  # GitHub colours lines that start with + - ! in a diff block, and no others
 
@@ -62,4 +64,5 @@ def _reasons(actions: Sequence[Action], group: GroupLine | None = None, why: Gro
         parts += () if actions else why.causes
     further = further_reasons(group, actions) if group is not None else ()
     parts += [reason.message for reason in further if reason.code != "MixGap"][:1]
-    return "; ".join((*parts, *(why.bounds if why is not None else ())))
+    text = reduce(two_sentences, parts, "")
+    return f"{text} ({', '.join(why.bounds)})" if why is not None and why.bounds else text

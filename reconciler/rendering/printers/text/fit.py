@@ -11,6 +11,7 @@ from reconciler.rendering.words.one_sentence import one_sentence
 from reconciler.rendering.words.plain import listed
 from reconciler.rendering.words.wording import count
 from reconciler.scheduling.fit import NodeFit, PodFit
+from reconciler.values.clauses import clauses
 
 FORMAT_VERSION = "1.0"
 
@@ -84,7 +85,7 @@ def _answer(nodes: Sequence[NodeFit], fold: Fold) -> _Answer:
             kinds.setdefault(key, []).append(node)
     order = sorted(kinds.values(), key=lambda those: (-len(those), those[0].node))
     shown = fold.shown(len(order), fold.reasons)
-    lines = [f"{_names(those, fold)}: {'; '.join(_sentences(those))}" for those in order[:shown]]
+    lines = [f"{_names(those, fold)}: {clauses(_sentences(those))}" for those in order[:shown]]
     if shown < len(order):
         left = sum(len(those) for those in order[shown:])
         lines.append(f"{count(left, 'node')} more, for other reasons")

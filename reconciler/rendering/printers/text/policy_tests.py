@@ -92,7 +92,7 @@ def closing_lines(run: PolicyTestRun, seconds: float, width: int, style: Style) 
     yield ""
     tone = Tone.DANGER if run.failed else Tone.GOOD
     clusters = fleet_counts(run)
-    yield style.paint(f"{f'{clusters}; ' if clusters else ''}{counts(run)} in {seconds:.1f} s", tone)
+    yield style.paint(f"{f'{clusters}, ' if clusters else ''}{counts(run)} in {seconds:.1f} s", tone)
 
 
 def counts(run: PolicyTestRun) -> str:

@@ -35,7 +35,7 @@ def later_plan(mixed_plan: Plan) -> Plan:
     )
     return msgspec.structs.replace(
         mixed_plan,
-        summary="Plan: 1 group up (+6 nodes), 37 pods cannot be placed, 1 held; +$4.608/h.",
+        summary="Plan: 1 group up (+6 nodes), 37 pods cannot be placed, 1 held, +$4.608/h.",
         groups=(
             held,
             msgspec.structs.replace(grown, desired=10, settled=9, max=60),
@@ -77,7 +77,7 @@ Groups: 2
   + spot-b: desired 2 -> 3, steady state 2 -> unknown ■■+: 1 empty under main
 
 Why these sizes: 1
-  ~ general-a: 9 pending pods on 3 new nodes; LeastWaste over general-b
+  ~ general-a: 9 pending pods on 3 new nodes, chosen by LeastWaste over general-b
 
 Actions: 1
   ~ no longer: spot-b: remove node spot-b-x2 (3 -> 2): spot-b-x2 runs no pod that has to move,

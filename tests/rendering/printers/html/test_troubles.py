@@ -38,7 +38,7 @@ def test_a_refused_write() -> None:
     assert msgspec.structs.asdict(found) == {
         "key": "write Resize MachineDeployment prod/general-a Conflict",
         "what": "general-a: resize 2 -> 5 refused",
-        "why": '3 tries; conflict with "kubectl"',
+        "why": '3 tries: conflict with "kubectl"',
         "since_seconds": NOW - 30,
         "loop": "retry in 10 s. The group is held while that manager owns spec.replicas",
         "reader": "leave spec.replicas out of what that manager writes, or name it in spec.adoptFrom",
@@ -67,7 +67,7 @@ def test_another_size_that_meets_the_same_is_the_same_trouble() -> None:
     assert (found.what, found.since_seconds, found.why) == (
         "general-a: resize 2 -> 5 refused",
         NOW - 90,
-        '5 tries; conflict with "kubectl"',
+        '5 tries: conflict with "kubectl"',
     )
     (anew,) = told(decisions=(msgspec.structs.replace(first, code="Stale"), REFUSED))
     assert anew.since_seconds == NOW - 30

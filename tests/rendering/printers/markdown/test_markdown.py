@@ -40,7 +40,7 @@ def test_details_go_in_the_declared_order(mixed_plan: Plan):
     slightly_less = plan_markdown(mixed_plan, limit=whole - 1)
     assert "limited length: Nodes. " in slightly_less
     assert "batch/giant-*" in slightly_less
-    little = plan_markdown(mixed_plan, limit=1200)
+    little = plan_markdown(mixed_plan, limit=1230)
     assert "<summary>Problems and kinds that were not captured" in little
     assert "<summary>Held groups and their owners" not in little
 

@@ -40,7 +40,7 @@ def later_effects(preview: Preview) -> Iterator[Consequence]:
             parts.append((f"{count(come, 'more node')} {verb_for(come, 'is', 'are')} added", ()))
         sentence: list[str] = []
         for words, names in parts:
-            sentence += [*(("; ",) if sentence else ()), words, *names]
+            sentence += [*((", ",) if sentence else ()), words, *names]
         yield Consequence(
             grade=Grade.CAUTION if goes or lost else Grade.NOTE,
             code=Code.LATER,

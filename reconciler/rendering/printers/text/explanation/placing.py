@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 import msgspec
 
 from reconciler.decisions.groups.group import EffectiveGroup
+from reconciler.decisions.reasons.code_words import in_words
 from reconciler.rendering.documents.explanation.case import Case
 from reconciler.rendering.documents.explanation.pods import new_node_verdict, turns
 from reconciler.rendering.printers.paragraphs import paragraph
@@ -15,6 +16,7 @@ from reconciler.rendering.words.plain import listed
 from reconciler.rendering.words.wording import count
 from reconciler.scheduling.state import SchedulingState
 from reconciler.scheduling.verdict import Rejection
+from reconciler.values.clauses import clauses
 from reconciler.values.duration import duration_text
 
 _RUNS = "would run it"
@@ -80,9 +82,10 @@ def _on_nodes(case: Case, state: SchedulingState, shape: int, width: int) -> lis
         return ["There are no nodes."]
     free = [name for verdict, name in verdicts if not verdict]
     lines = [f"Existing nodes: {len(free)} of {count(len(verdicts), 'node')} would run it"]
-    plugins = Counter(rejection.plugin for verdict, _ in verdicts for rejection in verdict)
-    for plugin, number in sorted(plugins.items(), key=lambda entry: (-entry[1], entry[0])):
-        lines += paragraph(f"{plugin} says no on {count(number, 'node')}", width, 2, "- ")
+    kinds = Counter(tuple(rejection.plugin for rejection in verdict) for verdict, _ in verdicts if verdict)
+    for plugins, number in sorted(kinds.items(), key=lambda entry: (-entry[1], entry[0])):
+        words = in_words(" and ".join(plugins))
+        lines += paragraph(f"{count(number, 'node')}: {words} [{', '.join(plugins)}]", width, 2, "- ")
     if free:
         return lines + paragraph(f"the first is {free[0]}", width, 2, "- ")
     verdict, name = min(verdicts, key=lambda entry: (len(entry[0]), entry[1]))
@@ -90,7 +93,7 @@ def _on_nodes(case: Case, state: SchedulingState, shape: int, width: int) -> lis
 
 
 def _rejection_text(verdict: Sequence[Rejection]) -> str:
-    return "; ".join(f"{rejection.message} [{rejection.plugin}]" for rejection in verdict)
+    return clauses(f"{rejection.message} [{rejection.plugin}]" for rejection in verdict)
 
 
 def _turns_lines(case: Case, would_run: Collection[str], width: int) -> list[str]:
