@@ -3,9 +3,11 @@
 import os
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from reconciler.cli.inputs.second_process import in_second_process
 from reconciler.cli.outputs.failure import InputError
 from reconciler.cli.outputs.telling import tell
 from reconciler.cluster.platform_reading import readings, target_kinds
@@ -139,7 +141,7 @@ def load_world(path: Path | str) -> World:
 
 def load_snapshot(path: Path | str) -> tuple[World, str]:
     """The same, and the digest of the snapshot."""
-    world, files = _read(path, Digested)
+    world, files = _read(path, partial(Digested, apart=in_second_process))
     return world, files.digest()
 
 
@@ -161,7 +163,7 @@ def _read(path: Path | str, seen_through: Callable[[Mapping[str, bytes]], _Files
     files = seen_through(_archived(root) if archive else SnapshotFiles(root))
     unused: list[SnapshotError] = []
     try:
-        world = read_snapshot(files, capi_group(), unused)
+        world = read_snapshot(files, capi_group(), unused, in_second_process)
     except SeveralError as error:
         listed = "\n".join(f"  {_error_text(root, one, archive=archive)}" for one in error.all)
         raise InputError(f"{root}: {len(error.all)} parts of it cannot be used. Fix or remove them:\n{listed}") from None

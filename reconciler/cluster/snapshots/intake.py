@@ -21,10 +21,12 @@ from reconciler.cluster.nodes.attachment import (
 from reconciler.cluster.nodes.node_rows import NodeRead, read_node
 from reconciler.cluster.platform_reading import PlatformReading, WireKind, kind_objects, read_annotations, readings
 from reconciler.cluster.pods.pod_shaping import daemon_draft
+from reconciler.cluster.snapshots.apart import Apart
 from reconciler.cluster.snapshots.buffer_pods import StatedTemplate
 from reconciler.cluster.snapshots.document import Document
 from reconciler.cluster.snapshots.newest_instant import Newest
 from reconciler.cluster.snapshots.pod_rows import PodRows
+from reconciler.cluster.snapshots.pods_apart import MANY_PODS, PodsApart, pods_apart
 from reconciler.cluster.snapshots.sources import Sources
 from reconciler.cluster.unread import Unread
 from reconciler.cluster.values.instant import unix_seconds_or_zero
@@ -78,11 +80,12 @@ class Intake:
     """All that was read so far. `read` raises `SnapshotError`, for several items `SeveralError`; `close` checks what
     only the whole can show.
 
-    `capi_group` is the API group that an operator gave Cluster API (empty: its own).
+    `capi_group` is the API group that an operator gave Cluster API (empty: its own). `apart` reads half of many pods.
     """
 
-    def __init__(self, capi_group: str = "") -> None:
+    def __init__(self, capi_group: str = "", apart: Apart | None = None) -> None:
         self.capi_group = capi_group
+        self._apart = apart
         self.sources = Sources()
         self.pods = PodRows()
         self.nodes = Kept[NodeRead]()
@@ -147,10 +150,36 @@ class Intake:
                 self._unfinished[name] = document.file
             else:
                 self._finished.add(name)
-        decoder, keep = reader
         first = self.sources.first(document)
         errors: list[SnapshotError] = []
-        for index, raw in enumerate(document.items):
+        half = self._half_apart(document, stamps=stamps)
+        count = len(document.items)
+        self._take(document, reader, first, range(count if half is None else count // 2), errors, stamps=stamps)
+        if half is not None:
+            rest = half()
+            if rest is None:
+                self._take(document, reader, first, range(count // 2, count), errors, stamps=stamps)
+            else:
+                self.pods.extend(rest.rows, first + count // 2)
+                self.newest.seconds = max(self.newest.seconds, rest.newest_seconds)
+        if errors:
+            raise SeveralError(errors) if len(errors) > 1 else errors[0]
+
+    def _half_apart(self, document: Document, *, stamps: bool) -> Callable[[], PodsApart | None] | None:
+        """The second half of many pods, which is read meanwhile."""
+        if self._apart is None or document.kind != "Pod" or len(document.items) < MANY_PODS:
+            return None
+        return self._apart(lambda: pods_apart(document.items[len(document.items) // 2 :], stamps=stamps))
+
+    def _take(
+        self, document: Document, reader: _Reader, first: int, part: range, errors: list[SnapshotError], *, stamps: bool
+    ) -> None:
+        """Read some items of a document. What is wrong with them goes into `errors`, which end at a bound."""
+        decoder, keep = reader
+        for index in part:
+            if len(errors) == _MOST_ERRORS:
+                break
+            raw = document.items[index]
             try:
                 item = decoder.decode(raw)
                 if item.kind and item.kind != document.kind:
@@ -166,10 +195,6 @@ class Intake:
                 errors.append(self.contradiction(error))
             except defects.CAUGHT as error:
                 errors.append(SnapshotError(document.file, document.label(index), defect_text(error)))
-            if len(errors) == _MOST_ERRORS:
-                break
-        if errors:
-            raise SeveralError(errors) if len(errors) > 1 else errors[0]
 
     def partly_read(self) -> set[str]:
         """Kinds of which something could not be read. One object of a platform or of some other kinds concerns few others, which

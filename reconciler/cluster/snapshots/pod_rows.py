@@ -92,6 +92,39 @@ class PodRows:
         self._unschedulable.append(unschedulable)
         self._source.append(source)
 
+    def extend(self, others: "PodRows", first: int) -> None:
+        """The pods of other rows behind those that are here, as if each had been added. Their sources count from `first`."""
+        of_drafts = [
+            self._numbered(key, self._draft_numbers, self._drafts, others._drafts[number])
+            for key, number in others._draft_numbers.items()
+        ]
+        of_traits = [
+            self._numbered(key, self._trait_numbers, self._traits, others._traits[number])
+            for key, number in others._trait_numbers.items()
+        ]
+        of_nodes = [*map(self._node_number, others._node_names), -1]
+        self._draft.extend(map(of_drafts.__getitem__, others._draft))
+        self._trait.extend(map(of_traits.__getitem__, others._trait))
+        self._namespace.extend(self._texts.setdefault(text, text) for text in others._namespace)
+        self._name.extend(others._name)
+        self._uid.extend(others._uid)
+        self._node.extend(map(of_nodes.__getitem__, others._node))
+        self._nominated.extend(map(of_nodes.__getitem__, others._nominated))
+        self._phase.extend(others._phase)
+        self._flags.extend(others._flags)
+        self._created.extend(others._created)
+        self._deleted.extend(others._deleted)
+        self._unschedulable.extend(others._unschedulable)
+        self._source.extend(first + source for source in others._source)
+
+    @staticmethod
+    def _numbered(key: bytes, numbers: dict[bytes, int], forms: list[_T], form: _T) -> int:
+        """The number of a form, which is kept if it is new."""
+        number = numbers.setdefault(key, len(forms))
+        if number == len(forms):
+            forms.append(form)
+        return number
+
     def add_template(self, draft: ShapeDraft) -> int:
         """A shape that belongs to no pod (a DaemonSet's); its number in `PodsRead.template_shapes`."""
         self._drafts.append(draft)

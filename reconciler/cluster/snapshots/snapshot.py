@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from reconciler.cluster.snapshots.apart import Apart
 from reconciler.cluster.snapshots.assembly import assemble
 from reconciler.cluster.snapshots.document import parts, split
 from reconciler.cluster.snapshots.intake import Intake
@@ -15,7 +16,12 @@ __all__ = ["SnapshotError", "read_snapshot"]
 _MOST_ERRORS = 50
 
 
-def read_snapshot(files: Mapping[str, bytes], capi_group: str = "", unused: list[SnapshotError] | None = None) -> World:
+def read_snapshot(
+    files: Mapping[str, bytes],
+    capi_group: str = "",
+    unused: list[SnapshotError] | None = None,
+    apart: Apart | None = None,
+) -> World:
     """The World that the files of a snapshot describe.
 
     `files` maps relative paths (with `/`, without `.gz`) to contents. Each file is read once, when it is needed, so a lazy
@@ -23,13 +29,13 @@ def read_snapshot(files: Mapping[str, bytes], capi_group: str = "", unused: list
     nodes and pods there belong to another cluster. The same objects give the same World in any files and any order.
 
     `capi_group` is the API group that an operator gave Cluster API (empty: its own). `unused` gets readable files without
-    objects, such as a version or a list of names. The snapshot is valid without them.
+    objects, such as a version or a list of names. The snapshot is valid without them. `apart` may read half of many pods.
 
     Raises `SnapshotError` for anything that is damaged, truncated or contradictory, or `SeveralError`, which lists several.
     """
     manifests = [read_manifest(path, files[path]) for path in sorted(files) if _is_manifest(path)]
     manifest = merged(manifests) if manifests else Manifest()
-    intake = Intake(capi_group)
+    intake = Intake(capi_group, apart)
     paths = [path for path in sorted(files) if not _is_manifest(path)]
     if not paths:
         raise SnapshotError("", "", "the snapshot has no documents (.json, .yaml or .yml, also .gz)")

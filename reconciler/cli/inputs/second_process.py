@@ -1,0 +1,54 @@
+"""Work on a second core. Python runs one thread at a time, so that takes a second process."""
+
+import os
+import pickle
+import sys
+import threading
+from collections.abc import Callable
+from typing import TypeVar
+
+_Result = TypeVar("_Result")
+_LEAST_CORES = 2
+
+
+def in_second_process(work: Callable[[], _Result]) -> Callable[[], _Result | None]:
+    """Start `work` in a copy of this process. What is returned waits for the result.
+
+    It gives None if there is no result: without a second core, with other threads, or on another system than Linux. It also gives
+    None after a failure, and prints nothing of it.
+    """
+    # A copy has one thread alone: a lock that another thread holds would stay locked in it for ever.
+    if sys.platform != "linux" or threading.active_count() > 1 or len(os.sched_getaffinity(0)) < _LEAST_CORES:
+        return lambda: None
+    reading, writing = os.pipe()
+    try:
+        child = os.fork()
+    except OSError:
+        os.close(reading)
+        os.close(writing)
+        return lambda: None
+    if child == 0:
+        _work(work, reading, writing)
+    os.close(writing)
+
+    def result() -> _Result | None:
+        with os.fdopen(reading, "rb") as pipe:
+            packed = pipe.read()
+        _, status = os.waitpid(child, 0)
+        if status:
+            return None
+        made: _Result = pickle.loads(packed)  # noqa: S301 - from a copy of this process
+        return made
+
+    return result
+
+
+def _work(work: Callable[[], object], reading: int, writing: int) -> None:
+    failed = 1
+    try:
+        os.close(reading)
+        with os.fdopen(writing, "wb") as pipe:
+            pickle.dump(work(), pipe)
+        failed = 0
+    finally:
+        os._exit(failed)
