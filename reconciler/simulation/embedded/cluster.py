@@ -95,8 +95,7 @@ class SimulatedCluster:
     def _go_on(self, targets: tuple[TargetRef, ...]) -> None:
         """Take up what was under way when the view was taken."""
         self.machines.adopt_waiting()
-        for target in targets:
-            self.machines.make_missing(target)
+        self.machines.make_missing(targets)
         rows, waits = self.objects.pod_table(), phase_code(PodPhase.PENDING)
         state = zip(rows.deletion_seconds, rows.node, rows.phase, strict=True)
         for row, (deletion, node, phase) in enumerate(state):

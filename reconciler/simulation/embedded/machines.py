@@ -1,7 +1,7 @@
 """The machine controller: makes the machines of a target as many as its replicas, and nodes of them."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import repeat
 
 import msgspec
@@ -75,12 +75,14 @@ class Machines:
             if machine.target in self.templates and not machine.node and not machine.failed and not machine.deleting:
                 self._expect(key, machine.target, machine.created_seconds)
 
-    def make_missing(self, target: TargetRef) -> None:
+    def make_missing(self, targets: Iterable[TargetRef]) -> None:
         """Machines that were asked for and have no object yet. More machines than asked for are left alone: whoever
         lowered replicas before the view was taken is on it."""
-        facts = self._objects.targets.get(target)
-        if facts is not None and (facts.replicas or 0) > self._count(target):
-            self._dirty[target] = None
+        counts = self._counts()
+        for target in targets:
+            facts = self._objects.targets.get(target)
+            if facts is not None and (facts.replicas or 0) > counts[target]:
+                self._dirty[target] = None
 
     def resized(self, target: TargetRef) -> None:
         """Replicas of a target changed."""
@@ -89,12 +91,14 @@ class Machines:
     def reconcile(self) -> bool:
         """Follow the replicas of targets that changed; whether anything was done."""
         moved = False
+        # What is made or deleted for a target changes no other count.
+        counts = self._counts() if self._dirty else Counter()
         for target in list(self._dirty):
             del self._dirty[target]
             facts = self._objects.targets.get(target)
             if facts is None or facts.replicas is None:
                 continue
-            difference = facts.replicas - self._count(target)
+            difference = facts.replicas - counts[target]
             for zone in self._next_zones(target, difference):
                 self._make(target, zone)
             if difference < 0:
@@ -102,14 +106,14 @@ class Machines:
             moved = moved or difference != 0
         return moved
 
-    def _count(self, target: TargetRef) -> int:
-        deleting = {machine.node for machine in self._objects.machines.values() if machine.deleting}
-        nodes = sum(
-            1
-            for node in self._objects.nodes.values()
-            if node.target == target and not node.value.deleting and node.name not in deleting
-        )
-        return nodes + len(self._without_node(target))
+    def _counts(self) -> Counter[TargetRef]:
+        """How many machines and nodes of each target are there, or on their way, and stay."""
+        machines, nodes = self._objects.machines.values(), self._objects.nodes.values()
+        deleting = {machine.node for machine in machines if machine.deleting}
+        staying = (node for node in nodes if not node.value.deleting and node.name not in deleting)
+        counts = Counter(node.target for node in staying if node.target is not None)
+        counts.update(one.target for one in machines if one.target is not None and not one.node and not one.deleting)
+        return counts
 
     def _without_node(self, target: TargetRef) -> list[MachineKey]:
         return [
@@ -270,7 +274,7 @@ class Machines:
         for machine in self._objects.machines.values():
             if machine.target == target and machine.name in names and machine.node:
                 return f"machine {machine.name} has become node {machine.node}"
-        left = self._count(target) - sum(1 for key in self._without_node(target) if key[1] in names)
+        left = self._counts()[target] - sum(1 for key in self._without_node(target) if key[1] in names)
         return f"{target} has {left} machines beside them, {replicas} are to remain" if left > replicas else ""
 
     def cancel(self, target: TargetRef, names: tuple[str, ...]) -> None:

@@ -57,7 +57,9 @@ class MovesAtOnce:
         self._disruption.sync()
         table = objects.pod_table()
         self._looked_at = objects.revision
-        if any(table.deletion_seconds) or table.unknown_node or table.nominated.tobytes() != _NOWHERE * len(table):
+        if table.unknown_node or table.nominated.tobytes() != _NOWHERE * len(table):
+            return False
+        if table.deletion_seconds.tobytes() != bytes(8 * len(table)):
             return False
         drained = self._drained(table)
         rows, nodes = self._places([*self._waiting(table), *drained], len(drained), table)
@@ -95,7 +97,7 @@ class MovesAtOnce:
         ]
 
     def _waiting(self, table: PodTable) -> list[int]:
-        if -1 not in table.node:
+        if not self._objects.pods.waits:
             return []
         return [
             row

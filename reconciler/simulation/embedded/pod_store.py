@@ -29,7 +29,7 @@ class PodStore(MutableMapping[PodKey, PodObject]):
         self._rows = {} if self.in_order else {key: row for row, key in enumerate(self._keys())}
         self._starts = array("i", bytes(4 * (len(nodes) + 2)))
         self._order = array("i", bytes(4 * len(table)))
-        loops.by_node(table.node, self._starts, self._order)
+        self._seated = loops.by_node(table.node, self._starts, self._order)
         for index, node in enumerate(nodes):
             node.reseat(partial(self._seat, index) if self._starts[index] < self._starts[index + 1] else None)
 
@@ -39,7 +39,7 @@ class PodStore(MutableMapping[PodKey, PodObject]):
     @property
     def waits(self) -> bool:
         """Is there a pod without a node?"""
-        return bool(self._table.node.count(-1) if self._waiting is None else self._waiting)
+        return self._seated < len(self._table) if self._waiting is None else bool(self._waiting)
 
     @property
     def waiting(self) -> dict[PodObject, None]:

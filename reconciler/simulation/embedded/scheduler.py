@@ -5,6 +5,7 @@ at random. A fixed order keeps runs repeatable. It also packs pods so that a dra
 PodGroups are bound whole or not at all. They displace nobody here.
 """
 
+from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -41,8 +42,9 @@ class Trial:
     def empty(self, pods: Iterable[tuple[int, int]], nodes: Iterable[NodeObject]) -> None:
         """Take pods (node and shape) away from nodes that take no others."""
         there = {node.index: self._cache.place_of(node) for node in nodes}
-        for (node, shape), count in Counter(pods).items():
-            self._state.unbind(shape, there[node], count)
+        counts = Counter(pods)
+        left, shapes = array("i", [there[node] for node, _ in counts]), array("i", [shape for _, shape in counts])
+        self._state.bind_list(left, shapes, array("i", [-count for count in counts.values()]))
         for place in there.values():
             self._state.close(place)
 
