@@ -140,6 +140,7 @@ bench-data: $(STAMP) ## Generate the large inputs
 differential: $(STAMP) ## Compare N random clusters with the real kube-scheduler plugins: make differential N=1000 SEED=7
 	$(TIMED) "components for the tests" $(BIN)/python -m tests.testbed.components oracle $(NEWEST)
 	$(TIMED) "$(N) clusters from seed $(SEED)" $(BIN)/python -m tests.differential.compare --clusters $(N) --seed $(SEED)
+	$(TIMED) "the same with the newest" $(BIN)/python -m tests.differential.compare --clusters $(N) --seed $(SEED) --newest
 	$(TIMED) "$(N) clusters with pod groups" env RECONCILER_POD_GROUPS=$(N) $(BIN)/python -m pytest -q tests/differential/test_pod_groups.py
 
 builds: $(STAMP) ## Compare N plans of random clusters between the compiled and the interpreted kernels: make builds N=2000 SEED=7

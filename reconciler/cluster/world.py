@@ -15,6 +15,7 @@ from reconciler.cluster.pods.pod_table import PodTable
 from reconciler.cluster.target import Machine, TargetFacts, TargetRef
 from reconciler.cluster.unread import Unread
 from reconciler.cluster.values.kubernetes_version import KubernetesVersion
+from reconciler.cluster.values.release import Release, release_of
 from reconciler.cluster.volume import CsiNode, PersistentVolume, PersistentVolumeClaim, StorageClass
 from reconciler.cluster.workloads.capacity_quota import CapacityQuota
 from reconciler.cluster.workloads.pod_group import PodGroup
@@ -158,7 +159,9 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
     ref, the rest in natural order. Shapes and traits are in order of first use. `captured` names the captured kinds (an empty
     kind counts), `not_captured` those that are missing but a decision would need. `rivals` are sentences of evidence that another
     autoscaler works on this cluster (a live view looks for a Lease). `scheduler_version` is the version of the API server, else
-    of the newest kubelet. `ended_policies` are policies in marks on targets that nobody runs any more (a live view checks).
+    of the newest kubelet. `feature_gates` are gates of kube-scheduler as its API server or the policy
+    has them, by name (see `GATES`). `ended_policies` are policies
+    in marks on targets that nobody runs any more (a live view checks).
     `claims` are the claims of other policies on targets (a live view checks).
     `clock_ahead_seconds` is how far the clock that `captured_seconds` is by is ahead of the API server's, where that is known.
     `unread` is what a live view could not read.
@@ -193,6 +196,7 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
     quotas: tuple[CapacityQuota, ...] = ()
     pod_groups: tuple[PodGroup, ...] = ()
     scheduler_version: KubernetesVersion | None = None
+    feature_gates: tuple[tuple[str, bool], ...] = ()
     captured: tuple[str, ...] = ()
     not_captured: tuple[str, ...] = ()
     skipped: tuple[tuple[str, int], ...] = ()
@@ -204,6 +208,11 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
     observed: frozenset[TargetRef] = frozenset()
     fleet: FleetPlace | None = None
     digest: str = ""
+
+    @property
+    def release(self) -> Release:
+        """The rules of its kube-scheduler."""
+        return release_of(self.scheduler_version, self.feature_gates)
 
 
 def identity_of(world: World) -> ClusterIdentity | None:

@@ -17,6 +17,7 @@ from reconciler.cluster.workloads.capacity_buffer import BUFFER
 from reconciler.cluster.workloads.provisioning_request import REQUEST
 from reconciler.cluster.world import World
 from reconciler.kube.connection.api import Api, ApiError
+from reconciler.kube.connection.feature_gates import feature_gates
 from reconciler.kube.connection.server_version import server_version
 from reconciler.kube.watching.collection import (
     BUFFERS,
@@ -39,6 +40,7 @@ from reconciler.providers.cloud_answers import CloudQuestion
 from reconciler.providers.live_platforms import ask_clouds
 from reconciler.scheduling.default_spread import needs_services
 from reconciler.values.decoding import decode, decoder
+from reconciler.values.feature_gate import GATES
 from reconciler.values.instant import instant_text
 
 FORMAT_VERSION = "1.0"
@@ -57,8 +59,9 @@ class Unread(msgspec.Struct, frozen=True, kw_only=True):
 
 class Capture(msgspec.Struct, frozen=True, kw_only=True):
     """What was read at `captured_seconds` (Unix time). `kinds` were captured even where nothing is there; `unread` are kinds
-    that the server has and that we may not list. `templates` are group and plural of the infrastructure templates in use,
-    `version` is what the API server of the workload says (`v1.36.3`)."""
+    that the server has and that we may not list. `templates` are group and plural of the infrastructure templates in use.
+    `version` is what the API server of the workload says (`v1.36.3`). `gates` are its feature gates that decide where pods run.
+    """
 
     cluster: str
     captured_seconds: int
@@ -68,6 +71,7 @@ class Capture(msgspec.Struct, frozen=True, kw_only=True):
     unread: tuple[Unread, ...] = ()
     templates: tuple[tuple[str, str], ...] = ()
     version: str = ""
+    gates: tuple[tuple[str, bool], ...] = ()
 
     def files(self) -> dict[str, bytes]:
         """The files of a snapshot by relative name: `snapshot.yaml` and one list per kind. The same objects give the same bytes,
@@ -90,6 +94,7 @@ class Capture(msgspec.Struct, frozen=True, kw_only=True):
             f'capturedAt: "{instant_text(self.captured_seconds)}"',
             f"cluster: {msgspec.json.encode(self.cluster).decode()}",
             *([f"kubernetesVersion: {msgspec.json.encode(self.version).decode()}"] if self.version else []),
+            *([f"featureGates: {msgspec.json.encode(dict(self.gates)).decode()}"] if self.gates else []),
             "kinds:",
             *(f"  - {kind}" for kind in self.kinds),
         ]
@@ -161,7 +166,10 @@ def capture(
         wanted = tuple(Collection(group=group, kind=kind, namespace=namespace) for namespace in namespaces)
         reader.read(clusters.management, folder, wanted)
     reader.ask(clouds, folder)
-    return _captured(reader, cluster, now_seconds, "" if targets_only else server_version(clusters.workload))
+    if targets_only:
+        return _captured(reader, cluster, now_seconds)
+    gates = feature_gates(clusters.workload, frozenset(GATES))
+    return _captured(reader, cluster, now_seconds, server_version(clusters.workload), gates)
 
 
 def capture_targets(clusters: Clusters, now_seconds: int) -> Capture:
@@ -172,7 +180,7 @@ def capture_targets(clusters: Clusters, now_seconds: int) -> Capture:
     for collections in _by_kind(platform_collections(clusters.served, clusters.namespaces)):
         if is_target(collections[0].group, collections[0].kind, capi_group):
             reader.read(clusters.management, "", collections)
-    return _captured(reader, "", now_seconds, "")
+    return _captured(reader, "", now_seconds)
 
 
 def _by_kind(collections: tuple[Collection, ...]) -> Iterator[tuple[Collection, ...]]:
@@ -180,7 +188,9 @@ def _by_kind(collections: tuple[Collection, ...]) -> Iterator[tuple[Collection, 
         yield tuple(one for one in collections if (one.group, one.kind) == where)
 
 
-def _captured(reader: "_Reader", cluster: str, now_seconds: int, version: str) -> Capture:
+def _captured(
+    reader: "_Reader", cluster: str, now_seconds: int, version: str = "", gates: tuple[tuple[str, bool], ...] = ()
+) -> Capture:
     return Capture(
         cluster=cluster,
         captured_seconds=now_seconds,
@@ -190,6 +200,7 @@ def _captured(reader: "_Reader", cluster: str, now_seconds: int, version: str) -
         unread=tuple(reader.unread),
         templates=tuple(sorted(reader.templates)),
         version=version,
+        gates=gates,
     )
 
 

@@ -27,12 +27,13 @@ from reconciler.providers.live_platforms import Surroundings, live_platforms, of
 from reconciler.scheduling.default_spread import needs_services
 from reconciler.values.clauses import clauses
 from reconciler.values.decoding import decode
+from reconciler.values.feature_gate import NEWEST_MINOR
 from reconciler.values.instant import instant_text
 from reconciler.values.plural import count_text
 from reconciler.values.whole_number import whole_number
 
-OLDEST_MINOR, NEWEST_MINOR = 30, 36
-"""Kubernetes 1.30 serves all that is asked of it, admission policies included; 1.36 is what the tests run on."""
+OLDEST_MINOR = 30
+"""Kubernetes 1.30 serves all that is asked of it, admission policies included."""
 CLOCK_SECONDS = 30
 BACK_SECONDS = 600
 """A node that joins so soon after our removal was asked for by somebody else, when we asked for none since."""

@@ -39,8 +39,7 @@ from reconciler.decisions.situation.zone_order import note_zones
 from reconciler.decisions.work import Work
 from reconciler.plan.plan import NodeState, OwnerState
 from reconciler.policy.documents import PolicySet
-from reconciler.scheduling.default_spread import with_default_spread
-from reconciler.scheduling.devices.resolved_claims import with_resolved_claims
+from reconciler.scheduling.configured import configured
 from reconciler.values.instant import instant_text
 
 
@@ -70,7 +69,7 @@ class View(msgspec.Struct, frozen=True):
         policy = with_quotas(world, policy)
         world = with_buffers_asked(with_last_writes(world, memory, now_seconds), policy.policy)
         world = with_requests_asked(world, policy.policy)
-        world = with_resolved_claims(with_default_spread(world, policy.policy))
+        world = configured(world, policy.policy)
         world = without_loose_groups(world, policy.policy.pods.gang_labels)
         memory = note_arrivals(memory, world, policy.digest, now_seconds)
         world = as_observed(world, memory, now_seconds)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
 from reconciler.cluster.nodes.node import HOSTNAME_LABEL
+from reconciler.cluster.values.release import Release
 from reconciler.cluster.world import World
 from reconciler.scheduling.bindings import Bindings
 from reconciler.scheduling.host_ports import HostPorts
@@ -18,7 +19,6 @@ from reconciler.scheduling.predicates.dynamic_resources import DeviceResources, 
 from reconciler.scheduling.predicates.eligibility import Eligibility
 from reconciler.scheduling.predicates.pod_topology_spread import spread_rejection
 from reconciler.scheduling.predicates.resources_fit import resources_rejection
-from reconciler.scheduling.release import Release
 from reconciler.scheduling.shapes import ShapeTable
 from reconciler.scheduling.topology.counter import Ghosts
 from reconciler.scheduling.topology.domain_limits import DomainLimit, OnlyOne

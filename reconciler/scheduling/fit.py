@@ -178,14 +178,16 @@ class _Question:
 
 
 def _nominated(world: World, state: SchedulingState) -> dict[int, list[int]]:
-    """Pods promised to a node. Source: kube-scheduler's queue keeps pods of its own name that nothing holds back, such as a gate
-    or a claim that is not made yet."""
-    pods = world.pods
+    """Pods promised to a node. Source: kube-scheduler's queue keeps pods of its own name. Until 1.36, it keeps none that
+    something holds back, such as a gate or a claim that is not made yet."""
+    pods, held_count = world.pods, world.release.held_promises
     by_node: dict[int, list[int]] = {}
     for pod, node in enumerate(pods.nominated):
-        if node < 0 or pods.node[pod] >= 0 or pod in pods.unknown_node or pods.finished(pod) or pods.gated(pod):
+        if node < 0 or pods.node[pod] >= 0 or pod in pods.unknown_node or pods.finished(pod):
             continue
         shape = pods.shape[pod]
-        if world.pod_shapes[shape].scheduler_name == DEFAULT_SCHEDULER and not state.gated(shape):
+        if world.pod_shapes[shape].scheduler_name != DEFAULT_SCHEDULER:
+            continue
+        if held_count or not (pods.gated(pod) or state.gated(shape)):
             by_node.setdefault(node, []).append(pod)
     return by_node

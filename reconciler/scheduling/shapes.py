@@ -10,6 +10,9 @@ from reconciler.scheduling.columns import ResourceColumns, widened
 from reconciler.scheduling.effort import Effort
 from reconciler.scheduling.node_affinity import NodeSelector, Terms
 
+COMPARING = ("Gt", "Lt")
+"""Operators of tolerations that compare the value of a taint as a number."""
+
 
 class Demand(msgspec.Struct, frozen=True):
     """What NodeUnschedulable, TaintToleration, NodeAffinity and NodeDeclaredFeatures look at; many shapes share one."""
@@ -45,12 +48,32 @@ class ShapeTable:
     """Pod shapes by index, those of the World first. `requests` holds `columns.width` numbers a shape, `demand` an index of
     `demands`; `effort` counts what is spent on each."""
 
-    __slots__ = ("_by_value", "_features", "_needs", "_unknown", "columns", "demand", "demands", "effort", "requests", "shapes")
+    __slots__ = (
+        "_by_value",
+        "_compares",
+        "_features",
+        "_needs",
+        "_unknown",
+        "columns",
+        "demand",
+        "demands",
+        "effort",
+        "requests",
+        "shapes",
+    )
 
-    def __init__(self, shapes: Sequence[PodShape], columns: ResourceColumns, *, declared_features: bool = True) -> None:
-        """`declared_features`: nodes must declare what pods need."""
+    def __init__(
+        self,
+        shapes: Sequence[PodShape],
+        columns: ResourceColumns,
+        *,
+        declared_features: bool = True,
+        compares_taints: bool = False,
+    ) -> None:
+        """For `declared_features` and `compares_taints` see `Release`."""
         self.columns = columns
         self._features = declared_features
+        self._compares = compares_taints
         self.shapes: list[PodShape] = list(shapes)
         self.effort = Effort(self.shapes.__getitem__)
         # By name of a resource that no node has, the shapes that request it.
@@ -112,6 +135,10 @@ class ShapeTable:
             need = self._needs[shape] = (array("i", columns), array("q", [row[column] for column in columns]))
         return need
 
+    def tolerations(self, shape: int) -> tuple[Toleration, ...]:
+        """Those that may match a taint."""
+        return self.demands.values[self.demand[shape]].tolerations
+
     def _note_unknown(self, index: int, shape: PodShape) -> None:
         if shape.requests.extended:
             for name, _ in self.columns.unknown(shape.requests):
@@ -124,4 +151,7 @@ class ShapeTable:
 
     def _demand_index(self, shape: PodShape) -> int:
         features = shape.required_features if self._features else ()
-        return self.demands.index(Demand(shape.tolerations, shape.node_selector, shape.required_terms, features))
+        tolerations = shape.tolerations
+        if not self._compares and any(one.operator in COMPARING for one in tolerations):
+            tolerations = tuple(one for one in tolerations if one.operator not in COMPARING)
+        return self.demands.index(Demand(tolerations, shape.node_selector, shape.required_terms, features))

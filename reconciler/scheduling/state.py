@@ -17,7 +17,6 @@ from reconciler.scheduling.new_nodes import Entries, fill_new
 from reconciler.scheduling.nodes import NodeTable
 from reconciler.scheduling.predicates.device_placement import DevicePlacement
 from reconciler.scheduling.predicates.dynamic_resources import missing_kinds, served_names, served_requests
-from reconciler.scheduling.release import release_of
 from reconciler.scheduling.shapes import ShapeTable
 from reconciler.scheduling.topology.domain_limits import DomainLimit
 from reconciler.scheduling.topology.rationing import ration
@@ -37,12 +36,17 @@ class SchedulingState:
         included, as kube-scheduler counts them. Pods with resolved claims get devices of the node as they are bound (see
         `with_resolved_claims`). With `devices`, verdicts include all of DynamicResources instead, for devices as the world has
         them, and pods that need some are placed nowhere."""
-        release = release_of(world.scheduler_version)
+        release = world.release
         largest = largest_amount([shape.requests for shape in world.pod_shapes], lambda: Counter(world.pods.shape).items())
         self._served = frozenset[str]() if missing_kinds(world) else served_names(world, release)
         asked = served_requests(self._served, world.pod_shapes)
         self._nodes = NodeTable(world.node_shapes, world.nodes, ResourceColumns(largest), asked)
-        self._shapes = ShapeTable(world.pod_shapes, self._nodes.columns, declared_features=release.declared_features)
+        self._shapes = ShapeTable(
+            world.pod_shapes,
+            self._nodes.columns,
+            declared_features=release.declared_features,
+            compares_taints=release.compares_taints,
+        )
         self._bindings = Bindings(self._nodes, self._shapes)
         bound = self._bindings.bind_world(world.pods, pods)
         self._filters = Filters(world, release, self._nodes, self._shapes, self._bindings, bound, devices=devices)

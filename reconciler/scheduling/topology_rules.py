@@ -252,7 +252,7 @@ class Topology:
             honors_taints = constraint.node_taints_policy == "Honor"
             honors_affinity = constraint.node_affinity_policy == "Honor"
             demand = Demand(
-                tolerations=value.tolerations if honors_taints else (),
+                tolerations=self._shapes.tolerations(shape) if honors_taints else (),
                 selector=value.node_selector if honors_affinity else (),
                 terms=value.required_terms if honors_affinity else None,
             )

@@ -70,6 +70,7 @@ def files_of(*objects: Object) -> dict[str, bytes]:
     return {"all.json": json.dumps({"apiVersion": "v1", "kind": "List", "items": list(objects)}).encode()}
 
 
-def world_of(*objects: Object) -> World:
-    """The World of some objects."""
-    return read_snapshot(files_of(*objects))
+def world_of(*objects: Object, version: str = "") -> World:
+    """The World of some objects, of a cluster of this version of Kubernetes (empty: nobody knows)."""
+    told = {"snapshot.yaml": f'formatVersion: "1.0"\nkubernetesVersion: {version}\n'.encode()} if version else {}
+    return read_snapshot(files_of(*objects) | told)

@@ -36,6 +36,8 @@ class _Server:
         answer = self.answers.get(path)
         if isinstance(answer, ApiError):
             raise answer
+        if isinstance(answer, bytes):
+            return answer
         if answer is not None:
             return json.dumps(answer).encode()
         pages = self.lists.get(path, [])
@@ -252,6 +254,16 @@ def test_the_manifest_says_what_was_captured(version: str) -> None:
     assert kinds == sorted(set(kinds))
     assert {item.kind for item in WORKLOAD} | {"MachineDeployment", "Machine", "Cluster"} <= set(kinds)
     assert (found.world().name, found.world().captured_seconds) == ('the "blue" one', NOW)
+
+
+def test_the_manifest_has_feature_gates_that_the_server_reports() -> None:
+    """Those that decide where pods run, of the workload cluster."""
+    lines = [f'kubernetes_feature_enabled{{name="{name}",stage="BETA"}} 1' for name in ("VolumeLimitScaling", "Other")]
+    found = capture(_clusters(_Server(**{"/metrics": "\n".join(lines).encode()})), "", NOW)
+
+    assert yaml.safe_load(found.files()["snapshot.yaml"])["featureGates"] == {"VolumeLimitScaling": True}
+    assert found.world().feature_gates == (("VolumeLimitScaling", True),)
+    assert found.world().release.drivers_required
 
 
 def test_two_clusters_are_two_folders() -> None:

@@ -73,7 +73,7 @@ def test_all_is_well() -> None:
     """Every check passes, in words that say what was seen."""
     found = {code: (check.state, check.message) for code, check in _checks().items() if code != "ClusterApi"}
     expected = {
-        "ServerVersion": "Kubernetes v1.36.3, and 1.30 to 1.36 are supported",
+        "ServerVersion": "Kubernetes v1.36.3, and 1.30 to 1.37 are supported",
         "Rights": "all rights that Enforce needs are there",
         "Namespace": "Lease and state go to namespace reconciler",
         "Clock": "our clock and the API server's differ by 0 s",
@@ -89,12 +89,12 @@ def test_all_is_well() -> None:
     [
         (("1", "29", "v1.29.9"), State.FAIL, "Kubernetes v1.29.9 is too old", "1.30 is the oldest supported"),
         (
-            ("1", "37", "v1.37.0"), State.WARN, "Kubernetes v1.37.0 is newer than any this release was tested on",
-            "1.30 to 1.36 are supported. A newer release of reconciler may know it",
+            ("1", "38", "v1.38.0"), State.WARN, "Kubernetes v1.38.0 is newer than any this release was tested on",
+            "1.30 to 1.37 are supported. A newer release of reconciler may know it",
         ),
         (
             ("2", "1", "v2.1.0"), State.WARN, "Kubernetes v2.1.0 is newer than any this release was tested on",
-            "1.30 to 1.36 are supported. A newer release of reconciler may know it",
+            "1.30 to 1.37 are supported. A newer release of reconciler may know it",
         ),
         (("1", "x", "odd"), State.FAIL, "Kubernetes odd is too old", "1.30 is the oldest supported"),
     ],

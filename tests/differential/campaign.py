@@ -1,6 +1,6 @@
 """Which random clusters are compared, and what is compared of them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from random import Random
 
 import msgspec
@@ -45,9 +45,9 @@ def trials(count: int, seed: int, features: Sequence[str] = COMPARED) -> Iterato
         yield Trial(seed + index, chosen)
 
 
-def compare(oracle: Oracle, snapshot: Object) -> list[Difference]:
-    """Where kube-scheduler's plugins and reconciler differ on one snapshot."""
-    return differences(oracle.ask(snapshot), our_fit(snapshot))
+def compare(oracle: Oracle, snapshot: Object, gates: Mapping[str, bool] = {}) -> list[Difference]:
+    """Where the plugins of kube-scheduler and we differ on one snapshot. `gates` are those that the oracle was started with."""
+    return differences(oracle.ask(snapshot), our_fit(snapshot, oracle.release.numbers, gates))
 
 
 def reproducer(oracle: Oracle, snapshot: Object, found: Difference) -> Object:

@@ -11,7 +11,7 @@ from pathlib import Path
 from tests.differential.campaign import COMPARED, Trial, compare, reproducer, trials
 from tests.differential.difference import Difference
 from tests.differential.generator.draft import Object
-from tests.differential.oracle import Oracle
+from tests.differential.oracle import NEWEST, OF_THE_TESTBED, Oracle
 from tests.testbed.toolchain import NotAvailableError
 
 _SHOWN = 5
@@ -23,11 +23,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--clusters", type=int, default=100, help="how many (default 100)")
     parser.add_argument("--seed", type=int, default=1, help="where the seeds start (default 1)")
     parser.add_argument("--features", default="", help=f"comma-separated; default all: {','.join(COMPARED)}")
+    parser.add_argument("--newest", action="store_true", help=f"kube-scheduler {NEWEST} instead of {OF_THE_TESTBED}")
     parser.add_argument("--save", type=Path, help="directory for a small reproducer of every kind of difference")
     options = parser.parse_args(arguments)
     features = options.features.split(",") if options.features else COMPARED
     try:
-        with Oracle() as oracle:
+        with Oracle(release=NEWEST if options.newest else OF_THE_TESTBED) as oracle:
             return _campaign(oracle, options, list(trials(options.clusters, options.seed, features)))
     except NotAvailableError as error:
         print(f"error: {error}", file=sys.stderr)

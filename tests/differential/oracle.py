@@ -70,6 +70,7 @@ class Oracle:
 
     def __init__(self, *options: str, release: Release = OF_THE_TESTBED) -> None:
         # A file: nobody reads a pipe while it answers, and kube-scheduler writes each error that it meets.
+        self.release = release
         self._errors = tempfile.TemporaryFile("w+")  # noqa: SIM115 - it lives as long as the process
         command = [str(built(release.program)), *options]
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors, text=True)

@@ -22,6 +22,7 @@ PLUGIN = {
     "attachments": "NodeVolumeLimits",
     "migratedDisks": "NodeVolumeLimits",
     "capacities": "VolumeBinding",
+    "requiredDrivers": "NodeVolumeLimits",
     "spread": "PodTopologySpread",
     "interPodAffinity": "InterPodAffinity",
     "unfoldedKeys": "InterPodAffinity",

@@ -99,6 +99,7 @@ ITEMS: dict[str, dict[str, Any]] = {
     "template.devices": {"name": "gpu", "driver": "gpu.example.com", "counters": {"memory": "8Gi"}},
     "template.startupTaints": {"key": "k", "effect": "NoSchedule"},
     "scheduler.defaultConstraints": {"maxSkew": 2, "topologyKey": "example.com/rack", "whenUnsatisfiable": "DoNotSchedule"},
+    "scheduler.featureGates": {"name": "VolumeLimitScaling", "state": "Disabled"},
     "matchExpressions": {"key": "k", "operator": "In", "values": ["v"]},
 }
 ONE_OF = ("string", "int", "bool", "version")

@@ -130,7 +130,7 @@ def test_s50_the_range_of_supported_versions_is_said(
     found = check(doctor(control_plane.kubeconfig, *where), "ServerVersion")
     version = cluster.api.get("/version")["gitVersion"]
     assert found["state"] == "Pass"
-    assert f"Kubernetes {version}, and 1.30 to 1.36 are supported" in found["message"]
+    assert f"Kubernetes {version}, and 1.30 to 1.37 are supported" in found["message"]
 
 
 def test_s114_a_plan_needs_no_right_to_write(

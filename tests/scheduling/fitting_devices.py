@@ -71,9 +71,9 @@ def _after(world: World, row: int, node: int) -> tuple[ResourceClaim, ...]:
         made = ResourceClaim(namespace="shop", name=f"of-{row}", owner_uid=uid, of_extended_resources=True, requests=requests)
         claims.append(made)
     labels = {"kubernetes.io/hostname": name}.get
-    pools, taken = Pools(world.resource_slices).of(name, labels), Taken(world.resource_claims)
+    pools, taken = Pools(world.resource_slices, world.release.devices).of(name, labels), Taken(world.resource_claims)
     wanted = [Wanted(name=one.name, requests=one.requests) for one in claims]
-    found = NodeAllocator(Catalog(world.device_classes), pools, taken, name, labels, wanted).search() or ()
+    found = NodeAllocator(Catalog(world.device_classes), pools, taken, name, labels, wanted, world.release.devices).search() or ()
     after = []
     for number, claim in enumerate(claims):
         devices = tuple(

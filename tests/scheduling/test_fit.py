@@ -10,6 +10,7 @@ import pytest
 from reconciler.cli.main import main
 from reconciler.cluster.pods.pod import PodPhase
 from reconciler.cluster.pods.pod_table import PodTable
+from reconciler.cluster.values.kubernetes_version import KubernetesVersion
 from reconciler.cluster.world import World
 from reconciler.rendering.printers.text.fit import fit_json, fit_text
 from reconciler.rendering.words.fold import EVERYTHING, Fold
@@ -120,11 +121,12 @@ def test_a_promised_place_is_kept_from_lower_priorities() -> None:
     assert _fits(world) == {"shop/first-1": True, "shop/other-1": False, "shop/vip-1": True}
 
 
-def test_gated_pods_have_no_promise() -> None:
-    """A nomination counts once the pod can be scheduled."""
-    world = _nominate(_one_free_cpu().world(), "first-1", gated=True)
+@pytest.mark.parametrize(("version", "fits"), [((1, 36, 9), True), ((1, 37, 0), False)])
+def test_promises_of_gated_pods_count_since_1_37(version: KubernetesVersion, fits: bool) -> None:
+    """Before, a nomination counts once the pod can be scheduled."""
+    world = _nominate(_one_free_cpu().world(scheduler_version=version), "first-1", gated=True)
 
-    assert _fits(world)["shop/other-1"]
+    assert _fits(world)["shop/other-1"] is fits
 
 
 @pytest.mark.parametrize(

@@ -84,7 +84,7 @@ def test_which_plugins_look_at_promised_pods(
     ("promised", "counts"),
     [
         ({}, True),
-        ({"gated": True}, False),
+        ({"gated": True}, True),
         ({"node": 1, "phase": PodPhase.RUNNING}, False),
         ({"unknown_node": "gone"}, False),
         ({"phase": PodPhase.SUCCEEDED}, False),
@@ -94,7 +94,7 @@ def test_which_plugins_look_at_promised_pods(
     ],
 )
 def test_which_promises_count(promised: dict[str, object], counts: bool) -> None:
-    """Those of pods that wait for this scheduler; one that runs elsewhere, has finished or is gated takes nothing from others."""
+    """Those of pods that wait for this scheduler; one that runs elsewhere or has finished takes nothing from others."""
     assert _rejected(_promise(_one_cpu(), **promised)) is counts
 
 

@@ -1,8 +1,9 @@
+import msgspec
 import pytest
 
 from reconciler.cluster.devices.device_class import DeviceClass
 from reconciler.cluster.pods.pod import AffinityTerm
-from reconciler.scheduling.release import release_of
+from reconciler.cluster.values.release import Resizes, release_of
 from reconciler.scheduling.state import SchedulingState
 from reconciler.values.label_selector import LabelSelector, Requirement
 from tests.builders import ClusterBuilder, selector
@@ -27,12 +28,12 @@ _NOT_DATA = LabelSelector((Requirement("kubernetes.io/metadata.name", "NotIn", (
         ((1, 37, 1), False),
         ((1, 38, 0), False),
         ((2, 36, 0), False),
-        (None, True),
+        (None, False),
     ],
 )
 def test_a_namespace_that_is_ruled_out_counts_in_some_releases(version: tuple[int, int, int] | None, rejected: bool) -> None:
     """Releases between 1.34.0 and the patches of September 2026 take every namespace for one that says only what must not
-    be; an unknown version is taken for the tested one, 1.36.3."""
+    be; an unknown version is taken for the newest one, and readers leave such selectors open."""
     cluster = ClusterBuilder()
     cluster.node("n0", labels={ZONE: "a"})
     cluster.pods("db", 1, on="n0", namespace="data")
@@ -58,6 +59,14 @@ def test_a_selector_that_needs_a_label_selects_in_every_release() -> None:
     web = next(index for index, shape in enumerate(world.pod_shapes) if shape.anti_affinity)
 
     assert SchedulingState(world).verdict(web, 0) == ()
+
+
+def test_an_unknown_version_is_the_newest_one_with_the_stricter_rule_for_resizes() -> None:
+    """Only that, and that it is not known."""
+    unknown, newest = release_of(None), release_of((1, 37, 99))
+    assert not unknown.known
+    assert unknown.resizes is Resizes.EITHER
+    assert msgspec.structs.replace(unknown, known=True, resizes=newest.resizes) == newest
 
 
 @pytest.mark.parametrize(("version", "missing"), [((1, 35, 4), False), ((1, 36, 0), True), ((2, 0, 0), True)])

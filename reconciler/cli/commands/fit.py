@@ -61,9 +61,9 @@ def command(
     """For each pending pod and node, on its own: does it fit, and every scheduler plugin that says no.
 
     The pods are those without a node that are neither terminating nor finished, including those that scheduling gates hold back.
-    Verdicts are those of the filter plugins of kube-scheduler 1.36 in its default configuration. POD, `--namespace`, `--group`
-    and `--node` may contain `*` and `?`. Name a pod with or without its namespace. The beginning of a name is enough, as in
-    `explain`. The exit code is 1 if no pending pod matches.
+    Verdicts are those of the filter plugins of kube-scheduler 1.36 or 1.37 in its default configuration. POD, `--namespace`,
+    `--group` and `--node` may contain `*` and `?`. Name a pod with or without its namespace. The beginning of a name is enough,
+    as in `explain`. The exit code is 1 if no pending pod matches.
 
     \b
     Examples:

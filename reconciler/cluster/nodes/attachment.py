@@ -10,10 +10,12 @@ from reconciler.values.label_selector import LabelSelector
 
 
 class CsiDriver(msgspec.Struct, frozen=True, order=True, kw_only=True):
-    """A CSIDriver; `storage_capacity` says that its capacity objects are to be believed."""
+    """A CSIDriver. `storage_capacity` says that its capacity objects are to be believed. `required`: pods with volumes of it run
+    only on nodes that have the driver."""
 
     name: str
     storage_capacity: bool = False
+    required: bool = False
 
 
 class StorageCapacity(msgspec.Struct, frozen=True, order=True, kw_only=True):
@@ -41,7 +43,12 @@ class VolumeAttachment(msgspec.Struct, frozen=True, order=True, kw_only=True):
 
 def csi_driver(item: wire.CsiDriver) -> CsiDriver:
     """One driver."""
-    return CsiDriver(name=item.metadata.name, storage_capacity=bool(item.spec.storage_capacity))
+    spec = item.spec
+    return CsiDriver(
+        name=item.metadata.name,
+        storage_capacity=bool(spec.storage_capacity),
+        required=bool(spec.prevent_pod_scheduling_if_missing),
+    )
 
 
 def storage_capacity(item: wire.StorageCapacity) -> StorageCapacity:

@@ -32,11 +32,13 @@ class LocalStorage(msgspec.Struct, frozen=True, order=True, kw_only=True, gc=Fal
 class NodeVolumes(msgspec.Struct, frozen=True, order=True, kw_only=True):
     """What volume drivers will say of a node that is not there yet. Of one that is, its CSINode and the storage capacities do.
 
-    `limits` are how many volumes each driver attaches, by its name, `local` the room on the node itself; both sorted.
+    `limits` are how many volumes each driver attaches, by its name, `local` the room on the node itself; both sorted. `required`
+    are the drivers there without which no pod with their volumes runs.
     """
 
     limits: tuple[tuple[str, int], ...] = ()
     local: tuple[LocalStorage, ...] = ()
+    required: tuple[str, ...] = ()
 
 
 NO_VOLUMES = NodeVolumes()

@@ -1,6 +1,6 @@
 """From a pod as the API gives it to its shape: everything that scheduling looks at, in one canonical form."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import msgspec
 
@@ -17,13 +17,14 @@ from reconciler.cluster.pods.pod import (
     Toleration,
     VolumeUse,
 )
-from reconciler.cluster.pods.pod_requests import pod_requests
+from reconciler.cluster.pods.pod_requests import PodRequests, pod_requests
 from reconciler.cluster.values.object_parts import RawPart
+from reconciler.cluster.values.release import Release
 from reconciler.cluster.values.selection import NodeSelectorTerm, label_pairs, label_selector, node_terms
 from reconciler.cluster.wire import pod as wire
 from reconciler.cluster.wire.meta import EMPTY
 from reconciler.cluster.wire.volume import in_tree_disks
-from reconciler.values.label_selector import Requirement
+from reconciler.values.label_selector import Requirement, selects
 
 _Labels = dict[str, str]
 _DAEMON_TOLERATIONS = (
@@ -34,6 +35,8 @@ _DAEMON_TOLERATIONS = (
     ("pid-pressure", "NoSchedule"),
     ("unschedulable", "NoSchedule"),
 )
+
+_OPEN_SELECTOR = "affinity.namespaceSelector, which releases of Kubernetes read differently"
 
 _labels = RawPart(_Labels, "metadata.labels")
 _node_selector = RawPart(_Labels, "spec.nodeSelector")
@@ -46,11 +49,29 @@ _claim_statuses = RawPart(list[wire.ResourceClaimStatus], "status.resourceClaimS
 
 
 class ShapeDraft(msgspec.Struct, frozen=True, kw_only=True):
-    """A shape whose priority may still hang on a PriorityClass: `priority_class` names it, None when it is settled."""
+    """A shape that may still hang on other objects. `priority_class` names the PriorityClass that gives its priority, None when
+    that is settled. Which of `requests` count hangs on the release of kube-scheduler; `shape` has those of the first rule."""
 
     shape: PodShape
     priority_class: str | None
-    problems: tuple[str, ...] = ()
+    requests: PodRequests
+
+    @property
+    def differs_by_release(self) -> bool:
+        """Whether the shape that `settled` gives is another one in another release."""
+        return self.requests.whole_pod is not None or _negated(self.shape)
+
+    def settled(self, priorities: Mapping[str, int], release: Release) -> PodShape:
+        """The shape with the priority of its class and by the rules of a release. `priorities` are by class name, with the global
+        default under the empty name. Which namespaces a negative selector means is left open if nobody knows the release."""
+        changed: dict[str, object] = {}
+        if self.priority_class is not None:
+            changed["priority"] = priorities.get(self.priority_class, priorities.get("", 0))
+        if self.requests.whole_pod is not None:
+            changed["requests"] = self.requests.by(release.resizes).resources
+        if not release.known and _negated(self.shape):
+            changed["not_modelled"] = (*self.shape.not_modelled, _OPEN_SELECTOR)
+        return msgspec.structs.replace(self.shape, **changed) if changed else self.shape
 
 
 def draft_shape(
@@ -77,7 +98,7 @@ def draft_shape(
     shape = PodShape(
         namespace=namespace,
         labels=label_pairs(own),
-        requests=requests.resources,
+        requests=requests.each_container.resources,
         node_selector=node_selector,
         required_terms=terms,
         tolerations=_toleration_set(_tolerations.read(spec.tolerations) or ()),
@@ -98,7 +119,7 @@ def draft_shape(
         preempts = (spec.preemption_policy or PREEMPTS) if group else ""
         shape = msgspec.structs.replace(shape, pod_group=group, preemption_policy=preempts, not_modelled=spec.not_modelled)
     settled = spec.priority is not None
-    return ShapeDraft(shape=shape, priority_class=None if settled else spec.priority_class_name or "", problems=requests.problems)
+    return ShapeDraft(shape=shape, priority_class=None if settled else spec.priority_class_name or "", requests=requests)
 
 
 def daemon_draft(namespace: str, name: str, template: wire.PodTemplate) -> ShapeDraft:
@@ -212,3 +233,9 @@ def _names_host(selector: tuple[tuple[str, str], ...], terms: tuple[NodeSelector
     if any(key == HOSTNAME_LABEL for key, _ in selector):
         return True
     return any(term.fields or any(item.key == HOSTNAME_LABEL for item in term.expressions) for term in terms or ())
+
+
+def _negated(shape: PodShape) -> bool:
+    """Whether a namespace selector of the pod has only requirements that a namespace without labels meets."""
+    selectors = [term.namespace_selector for term in (*shape.affinity, *shape.anti_affinity)]
+    return any(one is not None and one.requirements and selects(one, {}) for one in selectors)

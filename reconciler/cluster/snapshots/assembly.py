@@ -19,6 +19,7 @@ from reconciler.cluster.targets.machine_rows import with_nodes
 from reconciler.cluster.unread import Unread, judged
 from reconciler.cluster.values.kept_objects import ContradictionError
 from reconciler.cluster.values.object_parts import DECODING_ERRORS
+from reconciler.cluster.values.release import Release, release_of
 from reconciler.cluster.values.unreadable import UnreadableError
 from reconciler.cluster.wire import admission, pod
 from reconciler.cluster.workloads.admission import admitted
@@ -28,6 +29,7 @@ from reconciler.cluster.world import Storage, World, WorldProblem
 from reconciler.cluster.world_digest import world_digest
 from reconciler.values.cluster_identity import ClusterIdentity
 from reconciler.values.label_selector import LabelSelector
+from reconciler.values.plural import count_text
 
 # What a decision reads besides targets. ReplicationControllers only where a pod has one.
 _NEEDED = (
@@ -58,7 +60,9 @@ def assemble(intake: Intake, manifest: Manifest) -> World:
     buffers, requests = _buffers(intake, captured), _requests(intake, captured)
     asked = [(one.buffer, one.draft) for one in buffers if one.draft is not None]
     drafts = [*(draft for _, draft in asked), *(draft for one in requests for draft in one.drafts)]
-    pods, numbers = _pods(intake, nodes, drafts)
+    # A kubelet is never newer than its API server, and kube-scheduler is mostly of the API server's version.
+    version = manifest.version or max((item.kubelet for item in intake.nodes.values() if item.kubelet), default=None)
+    pods, numbers = _pods(intake, nodes, drafts, release_of(version, manifest.gates))
     of_buffers = {(buffer.namespace, buffer.name): number for (buffer, _), number in zip(asked, numbers, strict=False)}
     pod_shapes, of_daemon_sets = daemon_pods(sorted(intake.daemon_drafts), pods)
     targets, machines, clusters = _targets(intake, captured, nodes, shapes)
@@ -69,6 +73,8 @@ def assemble(intake: Intake, manifest: Manifest) -> World:
         if not seconds:
             message = "no object has a time and no snapshot.yaml has capturedAt: ages and timers count from 1970"
             problems.append(WorldProblem(code="NoTimestamp", object="", message=message))
+    if version is None:
+        problems.extend(_by_release(pods, intake))
     world = World(
         name=manifest.cluster,
         captured_seconds=seconds,
@@ -103,8 +109,8 @@ def assemble(intake: Intake, manifest: Manifest) -> World:
         claim_templates=tuple(intake.claim_templates.values()),
         quotas=tuple(intake.quotas.values()),
         pod_groups=tuple(intake.pod_groups.values()),
-        # A kubelet is never newer than its API server, and kube-scheduler is mostly of the API server's version.
-        scheduler_version=manifest.version or max((item.kubelet for item in intake.nodes.values() if item.kubelet), default=None),
+        scheduler_version=version,
+        feature_gates=manifest.gates,
         captured=tuple(sorted(captured)),
         unread=intake.unread,
         not_captured=_not_captured(captured, pods),
@@ -112,6 +118,18 @@ def assemble(intake: Intake, manifest: Manifest) -> World:
         problems=tuple(sorted({*problems, *pods.problems})),
     )
     return msgspec.structs.replace(world, digest=world_digest(world))
+
+
+def _by_release(pods: PodsRead, intake: Intake) -> Iterator[WorldProblem]:
+    """What hangs on the version of kube-scheduler that nobody tells."""
+    grouped = len(intake.pod_groups.values())
+    required = sum(item.required for item in intake.csi_drivers.values())
+    counts = ((pods.differ_by_release, "pod"), (grouped, "PodGroup"), (required, "CSIDriver"))
+    named = [count_text(count, noun) for count, noun in counts if count]
+    if named:
+        judged = f"Its releases judge {' and '.join(named)} differently, so the stricter rule counts"
+        message = f"neither snapshot.yaml nor a node names the version of Kubernetes. {judged}"
+        yield WorldProblem(code="KubernetesVersionUnknown", object="", message=message)
 
 
 def _unread_budgets(unread: Iterable[Unread]) -> Iterator[DisruptionBudget]:
@@ -145,7 +163,9 @@ def _nodes(intake: Intake) -> tuple[tuple[NodeShape, ...], tuple[Node, ...], lis
     return tuple(numbers), tuple(nodes), problems
 
 
-def _pods(intake: Intake, nodes: tuple[Node, ...], asked: Sequence[ShapeDraft]) -> tuple[PodsRead, Sequence[int]]:
+def _pods(
+    intake: Intake, nodes: tuple[Node, ...], asked: Sequence[ShapeDraft], release: Release
+) -> tuple[PodsRead, Sequence[int]]:
     """The pods, with the shapes of DaemonSets as their templates. The numbers of shapes that room is asked for."""
     priorities = dict(_BUILT_IN_PRIORITIES)
     for item in intake.priorities.values():
@@ -155,7 +175,7 @@ def _pods(intake: Intake, nodes: tuple[Node, ...], asked: Sequence[ShapeDraft]) 
     drafts = _of_daemon_sets(intake)
     try:
         indices = {node.name: index for index, node in enumerate(nodes)}
-        pods = intake.pods.table(indices, priorities, (*drafts, *asked))
+        pods = intake.pods.table(indices, priorities, (*drafts, *asked), release)
     except ContradictionError as error:
         raise intake.contradiction(error) from None
     numbers = pods.template_shapes[len(drafts) :]

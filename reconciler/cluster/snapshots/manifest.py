@@ -15,12 +15,13 @@ FILE_NAMES = ("snapshot.yaml", "snapshot.yml", "snapshot.json")
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     """What `snapshot.yaml` says. `captured_seconds` None: not said; `kinds` were captured even where nothing is there;
-    `version` is the API server's."""
+    `version` is the API server's, `gates` are its feature gates, by name."""
 
     captured_seconds: int | None = None
     cluster: str = ""
     kinds: frozenset[str] = frozenset()
     version: KubernetesVersion | None = None
+    gates: tuple[tuple[str, bool], ...] = ()
 
 
 class _Written(msgspec.Struct, rename="camel"):
@@ -29,6 +30,7 @@ class _Written(msgspec.Struct, rename="camel"):
     cluster: str = ""
     kinds: list[str] | None = None
     kubernetes_version: str = ""
+    feature_gates: dict[str, bool] | None = None
 
 
 def read_manifest(file: str, body: bytes) -> Manifest:
@@ -56,7 +58,13 @@ def read_manifest(file: str, body: bytes) -> Manifest:
     version = kubernetes_version(written.kubernetes_version)
     if written.kubernetes_version and version is None:
         raise SnapshotError(file, "", f"invalid kubernetesVersion {written.kubernetes_version!r}. Write it like v1.36.3")
-    return Manifest(captured_seconds=captured, cluster=written.cluster, kinds=frozenset(written.kinds or ()), version=version)
+    return Manifest(
+        captured_seconds=captured,
+        cluster=written.cluster,
+        kinds=frozenset(written.kinds or ()),
+        version=version,
+        gates=tuple(sorted((written.feature_gates or {}).items())),
+    )
 
 
 def merged(manifests: list[Manifest]) -> Manifest:
@@ -66,4 +74,5 @@ def merged(manifests: list[Manifest]) -> Manifest:
         cluster=next((item.cluster for item in manifests if item.cluster), ""),
         kinds=frozenset().union(*(item.kinds for item in manifests)),
         version=next((item.version for item in manifests if item.version), None),
+        gates=next((item.gates for item in manifests if item.gates), ()),
     )

@@ -17,8 +17,10 @@ from reconciler.cluster.pods.pod_table import PodTable, phase_code, pod_flags
 from reconciler.cluster.pods.traits_reading import local_volume_names, traits
 from reconciler.cluster.values.instant import unix_seconds, unix_seconds_or_zero
 from reconciler.cluster.values.kept_objects import ContradictionError
+from reconciler.cluster.values.release import Release
 from reconciler.cluster.values.unreadable import UnreadableError
 from reconciler.cluster.wire import pod as wire
+from reconciler.cluster.wire.meta import EMPTY
 from reconciler.cluster.world import WorldProblem
 
 _T = TypeVar("_T")
@@ -31,13 +33,15 @@ _PHASE_CODES = {phase.value: phase_code(phase) for phase in PodPhase} | {None: p
 
 
 class PodsRead(msgspec.Struct, frozen=True):
-    """The pods of a view in canonical order, with `template_shapes` for the drafts that belong to no pod."""
+    """The pods of a view in canonical order, with `template_shapes` for the drafts that belong to no pod. If nobody knows the
+    release, `differ_by_release` pods are judged differently by some."""
 
     table: PodTable
     shapes: tuple[PodShape, ...]
     traits: tuple[PodTraits, ...]
     template_shapes: tuple[int, ...]
     problems: tuple[WorldProblem, ...]
+    differ_by_release: int = 0
 
 
 class PodRows:
@@ -130,9 +134,15 @@ class PodRows:
         self._drafts.append(draft)
         return len(self._drafts) - 1
 
-    def table(self, nodes: Mapping[str, int], priorities: Mapping[str, int], templates: tuple[int | ShapeDraft, ...]) -> PodsRead:
-        """All pods in canonical order. `priorities` are by class name, with the global default under the empty name. `templates`
-        are drafts, or numbers from `add_template`. They count as used in this order, after all pods.
+    def table(
+        self,
+        nodes: Mapping[str, int],
+        priorities: Mapping[str, int],
+        templates: tuple[int | ShapeDraft, ...],
+        release: Release,
+    ) -> PodsRead:
+        """All pods in canonical order. `priorities` and `release` settle their drafts. `templates` are drafts, or numbers from
+        `add_template`. They count as used in this order, after all pods.
 
         Raises `ContradictionError` if two rows of one name differ; equal rows count once.
         """
@@ -145,13 +155,13 @@ class PodRows:
         problems: list[WorldProblem] = []
         first_row = dict(zip(reversed(drafts), reversed(order), strict=True))
         for draft in dict.fromkeys(drafts):
-            shape_of[draft] = shapes.number(_settled(self._drafts[draft], priorities))
+            shape_of[draft] = shapes.number(self._drafts[draft].settled(priorities, release))
             row = first_row[draft]
-            problems.extend(_out_of_range(f"Pod {self._namespace[row]}/{self._name[row]}", self._drafts[draft]))
+            problems.extend(_out_of_range(f"Pod {self._namespace[row]}/{self._name[row]}", self._drafts[draft], release))
         for trait in dict.fromkeys(trait_numbers):
             trait_of[trait] = traits_table.number(self._traits[trait])
         of_templates = [self._drafts[item] if isinstance(item, int) else item for item in templates]
-        template_shapes = tuple(shapes.number(_settled(draft, priorities)) for draft in of_templates)
+        template_shapes = tuple(shapes.number(draft.settled(priorities, release)) for draft in of_templates)
         node_of = [nodes.get(name, -1) for name in self._node_names] + [-1]
         names = self._in_order(self._node, order, kept=kept)
         node = array("i", map(node_of.__getitem__, names))
@@ -170,7 +180,8 @@ class PodRows:
             unschedulable_seconds=self._in_order(self._unschedulable, order, kept=kept),
             unknown_node=self._unknown(node, names) if -1 in node_of[:-1] else {},
         )
-        return PodsRead(table, shapes.values(), traits_table.values(), template_shapes, tuple(problems))
+        differ = 0 if release.known else sum(self._drafts[draft].differs_by_release for draft in drafts)
+        return PodsRead(table, shapes.values(), traits_table.values(), template_shapes, tuple(problems), differ)
 
     def _in_order(self, column: "array[int]", order: list[int], *, kept: bool) -> "array[int]":
         """A copy of a column in the order of the table; `kept` says that this is the order of the rows."""
@@ -281,14 +292,9 @@ class _Interned(Generic[_T]):
         return tuple(self._numbers)
 
 
-def _settled(draft: ShapeDraft, priorities: Mapping[str, int]) -> PodShape:
-    if draft.priority_class is None:
-        return draft.shape
-    return msgspec.structs.replace(draft.shape, priority=priorities.get(draft.priority_class, priorities.get("", 0)))
-
-
-def _out_of_range(name: str, draft: ShapeDraft) -> list[WorldProblem]:
-    return [WorldProblem(code="QuantityOutOfRange", object=name, message=f"the request of {text}") for text in draft.problems]
+def _out_of_range(name: str, draft: ShapeDraft, release: Release) -> list[WorldProblem]:
+    problems = draft.requests.by(release.resizes).problems
+    return [WorldProblem(code="QuantityOutOfRange", object=name, message=f"the request of {text}") for text in problems]
 
 
 def _volumes(volumes: Sequence[wire.Volume]) -> tuple[Sequence[wire.Volume], tuple[str, ...]]:
@@ -317,7 +323,7 @@ def _resizing(status: wire.PodStatus, pending: str | None) -> tuple[object, ...]
 
 
 def _sized(statuses: list[wire.ContainerStatus] | None) -> list[wire.ContainerStatus]:
-    return [item for item in statuses if item.resources is not None] if statuses else []
+    return [item for item in statuses or () if item.resources is not None or item.allocated_resources is not EMPTY]
 
 
 def _conditions(status: wire.PodStatus | None) -> tuple[bool, int, str | None]:

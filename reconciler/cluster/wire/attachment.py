@@ -9,6 +9,7 @@ class CsiDriverSpec(msgspec.Struct, rename="camel", gc=False):
     """`spec` of a CSIDriver."""
 
     storage_capacity: bool | None = None
+    prevent_pod_scheduling_if_missing: bool | None = None
 
 
 class CsiDriver(msgspec.Struct, rename="camel"):

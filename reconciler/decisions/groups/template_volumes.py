@@ -19,9 +19,11 @@ Limits = Mapping[str, int]
 
 
 class VolumeEvidence(msgspec.Struct, frozen=True):
-    """What drivers say of the nodes that are there, by the name of the node."""
+    """What drivers say of the nodes that are there, by the name of the node. `expected` are the drivers that nodes must have. A
+    group whose nodes say nothing is taken to have them all, so that it can get its first node."""
 
     of_node: Mapping[str, NodeVolumes] = {}
+    expected: tuple[str, ...] = ()
 
     @staticmethod
     def of(world: World) -> "VolumeEvidence":
@@ -33,15 +35,17 @@ class VolumeEvidence(msgspec.Struct, frozen=True):
         made = {index: shape.volumes for index, shape in enumerate(world.node_shapes) if shape.volumes != NO_VOLUMES}
         by_node = {node.name: made[node.shape] for node in world.nodes if node.shape in made} if made else {}
         local = _local(world)
+        asked = {driver.name for driver in world.storage.csi_drivers if driver.required}
         for csi_node in world.storage.csi_nodes:
+            required = tuple(sorted(asked.intersection(driver.driver for driver in csi_node.drivers)))
             limits = tuple((driver.driver, driver.count) for driver in csi_node.drivers if driver.count is not None)
             here = local.get(csi_node.name, ())
-            if limits or here:
-                by_node[csi_node.name] = NodeVolumes(limits=tuple(sorted(limits)), local=here)
-        return VolumeEvidence(by_node)
+            if limits or here or required:
+                by_node[csi_node.name] = NodeVolumes(limits=tuple(sorted(limits)), local=here, required=required)
+        return VolumeEvidence(by_node, tuple(sorted(asked)))
 
     def least(self, nodes: Iterable[Node]) -> NodeVolumes:
-        """The smallest of each over these nodes; a node whose driver has not registered says nothing."""
+        """The smallest of each over these nodes, and the drivers of any; a node whose driver has not registered says nothing."""
         seen = [self.of_node[node.name] for node in nodes if node.name in self.of_node] if self.of_node else []
         limits: dict[str, int] = {}
         local: dict[str, LocalStorage] = {}
@@ -50,7 +54,8 @@ class VolumeEvidence(msgspec.Struct, frozen=True):
                 limits[driver] = min(limit, limits.get(driver, limit))
             for room in volumes.local:
                 local[room.storage_class] = _smaller(room, local.get(room.storage_class, room))
-        return NodeVolumes(limits=tuple(sorted(limits.items())), local=tuple(sorted(local.values())))
+        required = tuple(sorted({driver for volumes in seen for driver in volumes.required})) if seen else self.expected
+        return NodeVolumes(limits=tuple(sorted(limits.items())), local=tuple(sorted(local.values())), required=required)
 
 
 def stated_over(seen: NodeVolumes, *stated: Iterable[tuple[str, int]]) -> NodeVolumes:

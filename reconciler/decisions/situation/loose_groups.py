@@ -4,7 +4,7 @@ There may be a group for each of thousands of pods. Without their groups, equal 
 """
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 
 import msgspec
 
@@ -17,11 +17,13 @@ from reconciler.decisions.situation.waiting_pods import waiting_pods
 
 def without_loose_groups(world: World, gang_labels: Sequence[str]) -> World:
     """The World in which pods of such groups have none. Numbers of shapes may change. The result for a result is itself, and for
-    a World without groups the World. A pod with one of `gang_labels` keeps its group, which counts instead of the label."""
-    if not any(shape.pod_group for shape in world.pod_shapes):
+    a World without groups the World. A pod with one of `gang_labels` keeps its group, which counts instead of the label. For a
+    kube-scheduler that does not look at groups, no pod has one."""
+    grouped = {(shape.namespace, shape.pod_group) for shape in world.pod_shapes if shape.pod_group}
+    if not grouped:
         return world
-    loose = _loose(world)
-    labels = frozenset(gang_labels)
+    loose = _loose(world) if world.release.pod_groups else grouped
+    labels = frozenset(gang_labels if world.release.pod_groups else ())
     numbers = ShapeNumbers()
     new = [numbers.of(_ungrouped(shape, loose, labels)) for shape in world.pod_shapes]
     pods = world.pods.with_columns(shape=array("i", map(new.__getitem__, world.pods.shape)))
@@ -41,7 +43,7 @@ def _loose(world: World) -> frozenset[tuple[str, str]]:
     )
 
 
-def _ungrouped(shape: PodShape, loose: frozenset[tuple[str, str]], labels: frozenset[str]) -> PodShape:
+def _ungrouped(shape: PodShape, loose: Set[tuple[str, str]], labels: frozenset[str]) -> PodShape:
     if (shape.namespace, shape.pod_group) not in loose or any(key in labels for key, _ in shape.labels):
         return shape
     return msgspec.structs.replace(shape, pod_group="", preemption_policy="")

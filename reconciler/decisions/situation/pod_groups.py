@@ -17,10 +17,6 @@ from reconciler.plan.plan import PodOutcome
 from reconciler.plan.reason import Reason
 from reconciler.scheduling.kernels import loops
 
-_WHOLE_GROUPS = (1, 37, 0)
-"""The first version in which kube-scheduler queues groups. It compares priorities and preemption policies of all pods of a group.
-One with scheduling gates keeps out all others."""
-
 _MISSING, _NOT_CAPTURED = "does not exist, and kube-scheduler waits for it", "was not captured"
 
 
@@ -45,7 +41,7 @@ def grouped_pods(world: World, waiting: WaitingPods) -> tuple[GroupedPods, ...]:
     if not by_group:
         return ()
     known = {(one.namespace, one.name): one for one in world.pod_groups}
-    bound, gated = _members(world, _is_bound), _members(world, _is_gated) if _judges_whole(world) else {}
+    bound, gated = _members(world, _is_bound), _members(world, _is_gated) if world.release.whole_groups else {}
     return tuple(
         _gated(key, tuple(by_group[key]), waiting, gated[key])
         if key in gated and key in known
@@ -85,10 +81,6 @@ def _members(world: World, holds: Callable[[PodTable, int], bool]) -> Mapping[tu
         if count := sum(holds(pods, row) and not pods.deletion_seconds[row] and not pods.finished(row) for row in rows):
             bound.setdefault(key, {})[number] = count
     return bound
-
-
-def _judges_whole(world: World) -> bool:
-    return world.scheduler_version is None or world.scheduler_version >= _WHOLE_GROUPS
 
 
 def _gated(key: tuple[str, str], shapes: tuple[int, ...], waiting: WaitingPods, gated: Mapping[int, int]) -> GroupedPods:
@@ -138,7 +130,7 @@ def _held(
     """`shapes` are those of its pods that wait, and `bound` those of its pods that run."""
     if unclear := unclear_group(world, name, group):
         return PodOutcome.NOT_MODELLED, NotModelled(feature=unclear).reason()
-    compares = _judges_whole(world)
+    compares = world.release.whole_groups
     of = [world.pod_shapes[shape] for shape in sorted({*shapes, *bound} if compares else shapes)]
     if len({one.scheduler_name for one in of}) > 1:
         return _rejected(name, "its pods differ in spec.schedulerName")

@@ -15,6 +15,7 @@ from reconciler.cluster.values.kubernetes_version import kubernetes_version
 from reconciler.cluster.values.unreadable import SnapshotError
 from reconciler.cluster.world import World
 from reconciler.kube.connection.api import Api
+from reconciler.kube.connection.feature_gates import feature_gates
 from reconciler.kube.connection.server_version import server_version
 from reconciler.kube.watching.collection import DEVICES, POD_GROUPS, QUOTAS, WORKLOAD, Collection, Served, cluster_api
 from reconciler.kube.watching.live_pods import LivePods
@@ -26,6 +27,7 @@ from reconciler.kube.watching.target_streams import OwnTargets, TargetStreams
 from reconciler.kube.watching.trust import Judged, Stream, Trust, stream_of
 from reconciler.kube.watching.watch_pace import Pace, RealPace
 from reconciler.values.clauses import clauses
+from reconciler.values.feature_gate import GATES
 
 LONGEST_SILENCE_SECONDS = 120.0
 # A control plane is upgraded rarely, and a scheduler of the next release answers mostly the same.
@@ -77,6 +79,7 @@ class LiveWorld:
         self._workload = workload
         self._drive = drive
         self._version, self._version_due = "", float("-inf")
+        self._gates: tuple[tuple[str, bool], ...] = ()
         self._now_seconds = now_seconds
         self._ahead_seconds = ahead_seconds
         self._name = name
@@ -194,6 +197,7 @@ class LiveWorld:
         if self._own_pace.monotonic() >= self._version_due:
             self._version_due = self._own_pace.monotonic() + _VERSION_SECONDS
             self._version = server_version(self._workload) or self._version
+            self._gates = feature_gates(self._workload, frozenset(GATES)) or self._gates
         version = kubernetes_version(self._version)
         whole = Intake(self._capi_group)
         whole.unread = unread
@@ -215,7 +219,7 @@ class LiveWorld:
             kinds = self._targets.nowhere().union(
                 item.collection.kind for item in self._reflectors if item.collection.optional and item.nowhere
             )
-            manifest = Manifest(captured_seconds=now_seconds, cluster=self._name, kinds=kinds, version=version)
+            manifest = Manifest(captured_seconds=now_seconds, cluster=self._name, kinds=kinds, version=version, gates=self._gates)
             with pods.with_templates(drafts.values()) as numbers:
                 whole.daemon_drafts = dict(zip(drafts, numbers, strict=True))
                 return assemble(whole, manifest)

@@ -39,7 +39,15 @@ from reconciler.policy.documents.limits import (
 )
 from reconciler.policy.documents.node_group import ClusterMatch, NodeGroup, TargetSpec
 from reconciler.policy.documents.node_group_policy import Discovery, Expander, NodeGroupPolicy, TargetAnnotations, Tier, TierMatch
-from reconciler.policy.documents.pods import DefaultConstraint, InclusionPolicy, PodRules, SchedulerRules, WhenUnsatisfiable
+from reconciler.policy.documents.pods import (
+    DefaultConstraint,
+    FeatureGate,
+    GateState,
+    InclusionPolicy,
+    PodRules,
+    SchedulerRules,
+    WhenUnsatisfiable,
+)
 from reconciler.policy.documents.removal import (
     BlockRule,
     Budget,
@@ -74,6 +82,8 @@ __all__ = [
     "Disruption",
     "DrainRules",
     "Expander",
+    "FeatureGate",
+    "GateState",
     "GroupFields",
     "Growth",
     "Headroom",

@@ -7,6 +7,7 @@ import msgspec
 
 from reconciler.policy.field import Kind, Loosens
 from reconciler.policy.keys import Key
+from reconciler.values.feature_gate import GATES
 
 
 class PodRules(msgspec.Struct, frozen=True, kw_only=True):
@@ -106,6 +107,32 @@ class DefaultConstraint(msgspec.Struct, frozen=True, kw_only=True):
     ] = InclusionPolicy.IGNORE
 
 
+class GateState(StrEnum):
+    """Whether a feature gate is on."""
+
+    ENABLED = "Enabled"
+    DISABLED = "Disabled"
+
+
+class FeatureGate(msgspec.Struct, frozen=True, kw_only=True):
+    """A feature gate of kube-scheduler that is not set as its version has it by default."""
+
+    name: Annotated[
+        str,
+        Key(
+            "The name of the gate.",
+            "TaintTolerationComparisonOperators",
+            enum=tuple(sorted(name for name, gate in GATES.items() if gate.modelled)),
+        ),
+    ]
+    state: Annotated[GateState, Key("Whether it is on.", "Enabled")]
+
+    @property
+    def on(self) -> bool:
+        """Whether it is on."""
+        return self.state is GateState.ENABLED
+
+
 class SchedulerRules(msgspec.Struct, frozen=True, kw_only=True):
     """How kube-scheduler is configured, as far as it decides where pods fit. Empty: its own defaults, which only score."""
 
@@ -115,5 +142,13 @@ class SchedulerRules(msgspec.Struct, frozen=True, kw_only=True):
             "The `defaultConstraints` of its plugin PodTopologySpread, with `defaultingType: List`. They apply to "
             "pods of `pods.schedulerNames` without topologySpreadConstraints. If omitted, its system defaults, which only score.",
             item="One constraint. Its selector comes from the Services and the controller of each pod.",
+        ),
+    ] = ()
+    feature_gates: Annotated[
+        tuple[FeatureGate, ...],
+        Key(
+            "Its `--feature-gates` that decide where pods run. If the API server reports a gate in its metrics, that counts. "
+            "Others are as its version has them by default.",
+            item="One feature gate.",
         ),
     ] = ()

@@ -1,7 +1,7 @@
 """The search for devices: which devices of a node the claims of a pod would get.
 
-Source: `Allocate` of the allocator (incubating) in dynamic-resource-allocation 1.36. Claims, requests and devices are taken one
-after the other, and the first complete solution counts. So this search looks at everything in the same order.
+Source: `Allocate` of the allocator (incubating) in dynamic-resource-allocation 1.36 and 1.37. Claims, requests and devices are
+taken one after the other, and the first complete solution counts. So this search looks at everything in the same order.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,6 +10,7 @@ import msgspec
 
 from reconciler.cluster.devices.resource_claim import ALL, Alternative, Constraint, DeviceRequest, DeviceToleration
 from reconciler.cluster.devices.resource_slice import Device, DeviceTaint, ResourceSlice
+from reconciler.cluster.values.release import DeviceRules
 from reconciler.scheduling.devices.catalog import Catalog
 from reconciler.scheduling.devices.constraints import Tracked
 from reconciler.scheduling.devices.pools import DeviceId, Pool, reaches
@@ -79,10 +80,12 @@ class NodeAllocator:
         name: str,
         labels: Labels,
         claims: Sequence[Wanted],
+        rules: DeviceRules,
         most_steps: int = MOST_STEPS,
     ) -> None:
         """The classes of all requests are known."""
         self._most_steps = most_steps
+        self._rules = rules
         self._catalog = catalog
         self._pools = pools
         self._taken = taken
@@ -92,7 +95,7 @@ class NodeAllocator:
         self._places = [_places(pool) for pool in pools]
         usable = (places for pool, places in zip(pools, self._places, strict=True) if not (pool.incomplete or pool.invalid))
         self._usable = [place for places in usable for place in places]
-        self._constraints = [[Tracked(item) for item in claim.constraints] for claim in claims]
+        self._constraints = [[Tracked(item, rules) for item in claim.constraints] for claim in claims]
         self._given: list[list[Given]] = [[] for _ in claims]
         self._taking: dict[DeviceId, set[int]] = {}
         self._taking_parts: dict[DeviceId, dict[str, int]] = {}
@@ -144,7 +147,8 @@ class NodeAllocator:
             if pool.incomplete or pool.invalid:
                 why = "is being updated" if pool.incomplete else f"is invalid ({pool.invalid})"
                 raise AllocationError(f"request {asked.name} asks for all devices, and pool {pool.title} {why}")
-            every.extend(one for one in places if not self.refusing(asked, one) and self._has_parts(asked, one))
+            empty = self._rules.all_of_any_room
+            every.extend(one for one in places if not self.refusing(asked, one) and self._has_parts(asked, one, empty=empty))
         return tuple(every)
 
     def refusing(self, asked: Alternative, place: _Place) -> str:
@@ -156,13 +160,16 @@ class NodeAllocator:
             return "its own nodes"
         return refusing
 
-    def _has_parts(self, asked: Alternative, place: _Place) -> bool:
+    def _has_parts(self, asked: Alternative, place: _Place, *, empty: bool = False) -> bool:
+        """Whether the device has the room. `empty`: if it were free."""
         key = id(asked), place.id
         if key not in self._parts:
-            self._parts[key] = wanted_parts(asked, place.device)
+            self._parts[key] = wanted_parts(asked, place.device, self._rules)
         parts = self._parts[key]
         if parts is None:
             return False
+        if empty:
+            return fits_in(parts, place.device, _NOTHING, _NOTHING)
         taken, taking = self._taken.parts.get(place.id, _NOTHING), self._taking_parts.get(place.id, _NOTHING)
         return fits_in(parts, place.device, taken, taking)
 
@@ -310,7 +317,8 @@ class NodeAllocator:
     def _count(self, place: _Place) -> bool | None:
         """Consume the counters of a device. False: it needs none now. None: too little is left."""
         device, pool = place.device, place.pool
-        in_use = place.id in self._taken.parts or place.id in self._taking_parts
+        shares = self._taken.shared if self._rules.shares_in_use else ()
+        in_use = place.id in self._taken.parts or place.id in shares or place.id in self._taking_parts
         if not device.counters or (device.multiple and in_use):
             return False
         available = self._counters(pool)

@@ -1,13 +1,14 @@
 """Constraints between the devices of a claim: one attribute that is equal, or different.
 
-Source: `matchAttributeConstraint` and `distinctAttributeConstraint` of the allocator (incubating), 1.36, with their habits. A
-constraint of different values remembers one value per request.
+Source: `matchAttributeConstraint` and `distinctAttributeConstraint` of the allocator (incubating), 1.36 and 1.37, with their
+habits. Until 1.36, a constraint of different values remembers one value per request.
 """
 
 from collections.abc import Callable
 
 from reconciler.cluster.devices.resource_claim import Constraint
 from reconciler.cluster.devices.resource_slice import Attribute, Device
+from reconciler.cluster.values.release import DeviceRules
 
 Undo = Callable[[], None]
 
@@ -15,9 +16,10 @@ Undo = Callable[[], None]
 class Tracked:
     """A constraint while devices are picked."""
 
-    def __init__(self, constraint: Constraint) -> None:
+    def __init__(self, constraint: Constraint, rules: DeviceRules) -> None:
         self._constraint = constraint
-        self._values: dict[str, Attribute] = {}
+        self._each = constraint.distinct and rules.each_is_distinct
+        self._values: dict[str | int, Attribute] = {}
         self._count = 0
 
     def add(self, request: str, alternative: str, driver: str, device: Device) -> bool:
@@ -33,16 +35,16 @@ class Tracked:
         if not self._count and not distinct:
             self._values.clear()
         if distinct or not self._count:
-            self._values[request if distinct else ""] = value
+            self._values[self._count if self._each else request if distinct else ""] = value
         self._count += 1
         return True
 
     def remove(self, request: str, alternative: str) -> None:
         """Undo one `add` that succeeded."""
         if self._concerns(request, alternative):
-            if self._constraint.distinct:
-                self._values.pop(request, None)
             self._count -= 1
+            if self._constraint.distinct:
+                self._values.pop(self._count if self._each else request, None)
 
     def _concerns(self, request: str, alternative: str) -> bool:
         named = self._constraint.requests

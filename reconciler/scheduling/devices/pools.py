@@ -1,6 +1,6 @@
 """The pools of devices that a node reaches.
 
-Source: `GatherPools` of the allocator (incubating) in dynamic-resource-allocation 1.36.
+Source: `GatherPools` of the allocator (incubating) in dynamic-resource-allocation 1.36 and 1.37.
 """
 
 from collections.abc import Callable, Iterable
@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 import msgspec
 
 from reconciler.cluster.devices.resource_slice import Amounts, Device, ResourceSlice, Where
+from reconciler.cluster.values.release import DeviceRules
 from reconciler.scheduling.label_match import Labels
 from reconciler.scheduling.node_affinity import term_matches
 
@@ -50,13 +51,14 @@ def reaches(where: Where, name: str, labels: Labels) -> bool:
 class Pools:
     """All slices of a cluster, by pool and by node."""
 
-    def __init__(self, slices: Iterable[ResourceSlice]) -> None:
+    def __init__(self, slices: Iterable[ResourceSlice], rules: DeviceRules) -> None:
+        self._rules = rules
         self._of_pool: dict[tuple[str, str], list[ResourceSlice]] = {}
         self._of_node: dict[str, list[ResourceSlice]] = {}
         self._shared: list[ResourceSlice] = []
         for item in slices:
             self._of_pool.setdefault((item.driver, item.pool), []).append(item)
-            if item.where.node_name and not item.counter_sets:
+            if item.where.node_name and (rules.counters_where_reached or not item.counter_sets):
                 self._of_node.setdefault(item.where.node_name, []).append(item)
             else:
                 self._shared.append(item)
@@ -72,7 +74,7 @@ class Pools:
         name."""
         found: dict[tuple[str, str], list[ResourceSlice]] = {}
         for item in (*self._of_node.get(name, ()), *self._shared):
-            if not _is_relevant(item, name, labels):
+            if not self._is_relevant(item, name, labels):
                 continue
             kept = found.setdefault((item.driver, item.pool), [])
             if kept and item.generation > kept[0].generation:
@@ -81,6 +83,14 @@ class Pools:
                 kept.append(item)
         pools = [pool for key, kept in found.items() if (pool := self._pool(key, kept)) is not None]
         return tuple(sorted(pools, key=order_of_pools))
+
+    def _is_relevant(self, item: ResourceSlice, name: str, labels: Labels) -> bool:
+        # Counters are needed wherever devices of the pool are.
+        if item.counter_sets and not self._rules.counters_where_reached:
+            return True
+        if item.where != Where():
+            return reaches(item.where, name, labels)
+        return item.per_device and any(reaches(device.where, name, labels) for device in item.devices)
 
     def _pool(self, key: tuple[str, str], relevant: list[ResourceSlice]) -> Pool | None:
         """None: the driver is replacing these slices by others, which the node does not reach."""
@@ -100,7 +110,7 @@ class Pools:
         names = {item.name for item in here}
         elsewhere = tuple(item for item in every if item.name not in names)
         with_devices = tuple(item for item in here if not item.counter_sets)
-        counter_sets = tuple(one for item in here for one in item.counter_sets)
+        counter_sets = tuple(one for item in (*here, *elsewhere) for one in item.counter_sets)
         return Pool(
             driver=driver,
             name=name,
@@ -118,15 +128,6 @@ def _unclear(slices: list[ResourceSlice]) -> str:
     if len({item.slice_count for item in slices if item.generation == newest}) > 1:
         return f"slices of pool {slices[0].pool} that disagree about their number"
     return next((f"{item.unmodelled} in ResourceSlice {item.name}" for item in slices if item.unmodelled), "")
-
-
-def _is_relevant(item: ResourceSlice, name: str, labels: Labels) -> bool:
-    # Counters are needed wherever devices of the pool are.
-    if item.counter_sets:
-        return True
-    if item.where != Where():
-        return reaches(item.where, name, labels)
-    return item.per_device and any(reaches(device.where, name, labels) for device in item.devices)
 
 
 def order_of_pools(pool: Pool) -> tuple[bool, str, str]:

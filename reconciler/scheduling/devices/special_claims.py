@@ -10,7 +10,6 @@ import msgspec
 from reconciler.cluster.pods.pod import ClaimUse, PodShape
 from reconciler.cluster.world import World
 from reconciler.scheduling.devices.catalog import served_resources
-from reconciler.scheduling.release import release_of
 
 LEFT_OVER = ClaimUse(
     name="extended resources", generated=True, unclear="an earlier claim for its extended resources must be deleted first"
@@ -22,7 +21,7 @@ def with_left_over_claims(world: World) -> World:
     """The World in which such pods have a shape of their own, which nobody places. The result for a result is itself."""
     # One without requests was never used.
     owners = {claim.owner_uid for claim in world.resource_claims if claim.of_extended_resources and claim.requests}
-    if not owners or not release_of(world.scheduler_version).device_classes:
+    if not owners or not world.release.device_classes:
         return world
     served = served_resources(world.device_classes)
     pods = world.pods

@@ -1,7 +1,7 @@
 """What of devices is taken: whole devices, and parts of those that several claims may share.
 
-Source: `foreachAllocatedDevice` of plugin DynamicResources, and `consumable_capacity.go` of the allocator (incubating), 1.36.
-Amounts are in thousandths.
+Source: `foreachAllocatedDevice` of plugin DynamicResources, and `consumable_capacity.go` of the allocator (incubating), 1.36
+and 1.37. Amounts are in thousandths.
 """
 
 from collections import Counter
@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 
 from reconciler.cluster.devices.resource_claim import Alternative, ResourceClaim
 from reconciler.cluster.devices.resource_slice import Amounts, Device, DeviceCapacity
+from reconciler.cluster.values.release import DeviceRules
 from reconciler.scheduling.devices.pools import DeviceId
 
 _MILLI = 1000
@@ -62,7 +63,7 @@ class Taken:
         return device in self.whole or device in self.shared or device in self.parts
 
 
-def wanted_parts(request: Alternative, device: Device) -> dict[str, int] | None:
+def wanted_parts(request: Alternative, device: Device, rules: DeviceRules) -> dict[str, int] | None:
     """How much of each capacity the request would have, rounded as the device's policy says; None: the device cannot give it.
 
     Source: `CmpRequestOverCapacity` without what others have, and `GetConsumedCapacityFromRequest`.
@@ -70,8 +71,9 @@ def wanted_parts(request: Alternative, device: Device) -> dict[str, int] | None:
     wanted = dict(request.amounts)
     if not wanted.keys() <= {item.name for item in device.capacities}:
         return None
-    parts = {item.name: _rounded(wanted.get(item.name), item) for item in device.capacities}
-    return None if any(_is_against(parts[item.name], item) for item in device.capacities) else parts
+    unit = 1 if rules.fractions else _MILLI
+    parts = {item.name: _rounded(wanted.get(item.name), item, unit) for item in device.capacities}
+    return None if any(_is_against(parts[item.name], item, unit) for item in device.capacities) else parts
 
 
 def fits_in(parts: Mapping[str, int], device: Device, taken: Mapping[str, int], taking: Mapping[str, int]) -> bool:
@@ -79,33 +81,34 @@ def fits_in(parts: Mapping[str, int], device: Device, taken: Mapping[str, int], 
     return all(parts[item.name] + taken.get(item.name, 0) + taking.get(item.name, 0) <= item.milli for item in device.capacities)
 
 
-def _rounded(wanted: int | None, item: DeviceCapacity) -> int:
+def _rounded(wanted: int | None, item: DeviceCapacity, unit: int) -> int:
     if wanted is None:
         return item.milli if item.default_milli is None else item.default_milli
     if item.limited and item.min_milli is not None:
-        return _in_steps(wanted, item.min_milli, item.step_milli)
+        return _in_steps(wanted, item.min_milli, item.step_milli, unit)
     return next((valid for valid in item.valid_milli if wanted <= valid), wanted)
 
 
-def _in_steps(wanted: int, least: int, step: int | None) -> int:
+def _in_steps(wanted: int, least: int, step: int | None, unit: int) -> int:
     if wanted < least:
         return least
     if not step:
         return wanted
-    steps, rest = divmod(_whole(wanted) - _whole(least), _whole(step))
-    return (_whole(least) + _whole(step) * (steps + bool(rest))) * _MILLI
+    steps, rest = divmod(_units(wanted, unit) - _units(least, unit), _units(step, unit))
+    return (_units(least, unit) + _units(step, unit) * (steps + bool(rest))) * unit
 
 
-def _is_against(milli: int, item: DeviceCapacity) -> bool:
+def _is_against(milli: int, item: DeviceCapacity, unit: int) -> bool:
     if not item.has_policy or milli == item.default_milli:
         return False
     if item.limited:
         if item.max_milli is not None and milli > item.max_milli:
             return True
-        return bool(item.step_milli) and (_whole(milli) - _whole(item.min_milli or 0)) % _whole(item.step_milli or 0) != 0
+        step = _units(item.step_milli or 0, unit)
+        return bool(step) and (_units(milli, unit) - _units(item.min_milli or 0, unit)) % step != 0
     return bool(item.valid_milli) and milli not in item.valid_milli
 
 
-def _whole(milli: int) -> int:
-    """Units, rounded up as `Quantity.Value` does."""
-    return -(-milli // _MILLI)
+def _units(milli: int, unit: int) -> int:
+    """Units of so many thousandths, rounded up as `Quantity.Value` does."""
+    return -(-milli // unit)

@@ -11,6 +11,7 @@ import msgspec
 
 from reconciler.cluster.devices.resource_claim import Allocation, ResourceClaim
 from reconciler.cluster.devices.resource_slice import Where
+from reconciler.cluster.values.release import Release
 from reconciler.cluster.world import World
 from reconciler.scheduling.bindings import Bindings
 from reconciler.scheduling.devices.allocation import MOST_STEPS, AllocationError, Given, NodeAllocator, Wanted
@@ -23,7 +24,6 @@ from reconciler.scheduling.nodes import NodeTable
 from reconciler.scheduling.predicates.device_demand import Asked, ClaimKey, Demand, Demands, Shared
 from reconciler.scheduling.predicates.device_site import DeviceSite, SiteState, pool_content, state_of, taken_of, with_coming
 from reconciler.scheduling.predicates.dynamic_resources import missing_kinds, reached
-from reconciler.scheduling.release import Release
 from reconciler.scheduling.shapes import ShapeTable
 
 _Step = tuple[tuple[Given, ...], tuple[int, ...], SiteState]
@@ -52,6 +52,7 @@ class DevicePlacement:
         self._nodes = nodes
         self._shapes = shapes
         self._bindings = bindings
+        self._rules = release.devices
         missing = missing_kinds(world)
         self._unknown = missing if missing or release.device_classes else "Kubernetes before 1.36"
         self._catalog = Catalog(world.device_classes)
@@ -381,10 +382,10 @@ class DevicePlacement:
             name, shape = nodes.names[node], nodes.shapes[nodes.shape[node]]
             labels = label_reader(shape.labels, nodes.hostname(node))
             if self._pools is None:
-                self._pools = Pools(self._world.resource_slices)
+                self._pools = Pools(self._world.resource_slices, self._rules)
             pools = self._pools.of(name, labels)
             if shape.devices:
-                pools = with_coming(pools, shape.devices, name)
+                pools = with_coming(pools, shape.devices, name, self._rules)
             known = self._sites[node] = DeviceSite(name, labels, pools)
             self._lay_out(known)
         return known
@@ -460,7 +461,7 @@ class DevicePlacement:
         return MOST_STEPS if self._long_steps.get(self._namespace, 0) < _LONG_STEPS else _SHORT_SEARCH_STEPS
 
     def _allocator(self, wanted: tuple[Wanted, ...], site: DeviceSite, taken: Taken) -> NodeAllocator:
-        return NodeAllocator(self._catalog, site.pools, taken, site.name, site.labels, wanted, self._most_steps)
+        return NodeAllocator(self._catalog, site.pools, taken, site.name, site.labels, wanted, self._rules, self._most_steps)
 
     def _shortage(self, wanted: tuple[Wanted, ...], site: DeviceSite) -> str:
         allocator = self._allocator(wanted, site, self._taken)

@@ -3,6 +3,7 @@
 import msgspec
 
 from reconciler.cluster.devices.resource_slice import ResourceSlice, Where
+from reconciler.cluster.values.release import DeviceRules
 from reconciler.scheduling.devices.pools import DeviceId, Pool, Pools, order_of_pools
 from reconciler.scheduling.devices.taken import Taken
 from reconciler.scheduling.label_match import Labels
@@ -30,7 +31,7 @@ class DeviceSite:
         self.state: SiteState = (0, 0, ())
 
 
-def with_coming(pools: tuple[Pool, ...], coming: tuple[ResourceSlice, ...], name: str) -> tuple[Pool, ...]:
+def with_coming(pools: tuple[Pool, ...], coming: tuple[ResourceSlice, ...], name: str, rules: DeviceRules) -> tuple[Pool, ...]:
     """With the devices that drivers will offer on a node, in the order of `Pools.of`. A driver that offers devices of this node
     alone has come."""
     here = {pool.driver for pool in pools if any(item.where.node_name for item in pool.slices)}
@@ -39,7 +40,7 @@ def with_coming(pools: tuple[Pool, ...], coming: tuple[ResourceSlice, ...], name
         for item in coming
         if item.driver not in here
     ]
-    there = Pools(made).of(name, label_reader((), name))
+    there = Pools(made, rules).of(name, label_reader((), name))
     return tuple(sorted((*pools, *there), key=order_of_pools))
 
 

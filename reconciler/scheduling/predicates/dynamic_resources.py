@@ -10,6 +10,7 @@ import msgspec
 from reconciler.cluster.devices.device_class import IMPLICIT_PREFIX
 from reconciler.cluster.devices.resource_claim import MOST_RESERVED, Alternative, DeviceRequest, ResourceClaim
 from reconciler.cluster.pods.pod import ClaimUse, PodShape
+from reconciler.cluster.values.release import Release
 from reconciler.cluster.values.selection import NodeSelectorTerm
 from reconciler.cluster.world import World
 from reconciler.scheduling.devices.allocation import AllocationError, NodeAllocator, Wanted
@@ -21,7 +22,6 @@ from reconciler.scheduling.devices.taken import Taken
 from reconciler.scheduling.label_match import Labels
 from reconciler.scheduling.node_affinity import label_reader, term_matches
 from reconciler.scheduling.nodes import NodeTable
-from reconciler.scheduling.release import Release
 from reconciler.scheduling.shapes import ShapeTable
 
 PLUGIN = "DynamicResources"
@@ -102,9 +102,10 @@ class DynamicResources:
         self._nodes = nodes
         self._shapes = shapes
         self._missing = missing_kinds(world)
+        self._rules = release.devices
         self._unknown = self._missing if release.device_classes else "Kubernetes before 1.36"
         self._catalog = Catalog(world.device_classes)
-        self._pools = Pools(world.resource_slices)
+        self._pools = Pools(world.resource_slices, release.devices)
         self._taken = Taken(world.resource_claims)
         self._claims = {(claim.namespace, claim.name): claim for claim in world.resource_claims}
         self._uids = _uids(world)
@@ -155,7 +156,7 @@ class DynamicResources:
             return Judgement(unmodelled=self._taken.unmodelled)
         if node >= len(self._world.nodes):
             return Judgement(unmodelled="devices of a node that is not there yet")
-        allocator = NodeAllocator(self._catalog, pools, self._taken, name, labels, wanted)
+        allocator = NodeAllocator(self._catalog, pools, self._taken, name, labels, wanted, self._rules)
         judged = self._searched(allocator)
         # The search runs, and may fail, whether or not the devices of other claims are elsewhere.
         return judged if judged != _YES else away

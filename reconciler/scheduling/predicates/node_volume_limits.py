@@ -14,10 +14,10 @@ PLUGIN = "NodeVolumeLimits"
 class NodeVolumeLimits:
     """The plugin over a state.
 
-    Source: plugin NodeVolumeLimits, Filter, 1.36. The volumes of the pods on the node and of the new pod count by driver, each
-    volume once. The limit is what the node's CSINode can allocate. A node without CSINode, or a driver without a number, has no
-    limit. Attached volumes that no pod on the node uses count as well, and again for the pod that needs them. A new node counts
-    as it will be once its CSINode exists.
+    Source: plugin NodeVolumeLimits, Filter, 1.36 and 1.37. The volumes of the pods on the node and of the new pod count by
+    driver, each volume once. The limit is what the node's CSINode can allocate. A node without CSINode, or a driver without a
+    number, has no limit. Attached volumes that no pod on the node uses count as well, and again for the pod that needs them.
+    Since 1.37, a node must have the driver if that says so. A new node counts as it will be once its CSINode exists.
     """
 
     def __init__(self, book: StorageBook, shapes: ShapeTable, nodes: NodeTable, bindings: Bindings) -> None:
@@ -35,9 +35,12 @@ class NodeVolumeLimits:
         return f"claim {shape_volumes.foreign} was not made for this pod" if shape_volumes.foreign else ""
 
     def excluded(self, shape: int) -> list[int]:
-        """Nodes where the volumes of the shape go beyond a limit."""
-        limited = self._attachments().limited()
-        return [node for node, state in limited.items() if self._excess(shape, state)]
+        """Nodes where the volumes of the shape go beyond a limit, or that lack a driver."""
+        attachments = self._attachments()
+        beyond = [node for node, state in attachments.limited().items() if self._excess(shape, state)]
+        if not attachments.of(shape).required:
+            return beyond
+        return [*beyond, *(node for node in range(len(self._nodes)) if attachments.lacks(shape, node))]
 
     def drop_to(self, count: int) -> None:
         """Nodes from index `count` on are gone."""
@@ -47,6 +50,8 @@ class NodeVolumeLimits:
     def rejection(self, shape: int, node: int) -> Rejection | None:
         """What the plugin says of one node."""
         text = self.objection(shape)
+        if not text and (driver := self._attachments().lacks(shape, node)):
+            text = f"the node has no driver {driver}"
         if not text:
             state = self._attachments().limited().get(node)
             text = self._excess(shape, state) if state is not None else ""

@@ -1,11 +1,15 @@
 """TaintToleration and NodeUnschedulable: a node keeps pods away that do not tolerate what it says."""
 
+import re
 from collections.abc import Iterable
 
 from reconciler.cluster.nodes.node import NodeShape, Taint
 from reconciler.cluster.pods.pod import Toleration
+from reconciler.scheduling.shapes import COMPARING
 from reconciler.scheduling.verdict import Rejection
 
+_DECIMAL = re.compile(r"0|-?[1-9][0-9]{0,18}", re.ASCII)
+_INT64 = 2**63
 _HARD = frozenset({"NoSchedule", "NoExecute"})
 _CORDON = Taint("node.kubernetes.io/unschedulable", "", "NoSchedule")
 
@@ -13,9 +17,9 @@ _CORDON = Taint("node.kubernetes.io/unschedulable", "", "NoSchedule")
 def tolerates(toleration: Toleration, taint: Taint) -> bool:
     """Does one toleration cover one taint?
 
-    Source: core/v1 `Toleration.ToleratesTaint`, 1.36. If the toleration has an effect or a key, it must equal the taint's. Exists
-    matches any value. Equal (or no operator) matches the same value. Gt and Lt need the gate TaintTolerationComparisonOperators,
-    which is alpha and off in 1.36, so they match nothing.
+    Source: core/v1 `Toleration.ToleratesTaint`, 1.36 and 1.37. If the toleration has an effect or a key, it must equal the
+    taint's. Exists matches any value. Equal (or no operator) matches the same value. Gt and Lt compare 64-bit integers. Without
+    the gate TaintTolerationComparisonOperators they match nothing, and nobody asks about them here.
     """
     if toleration.effect and toleration.effect != taint.effect:
         return False
@@ -23,7 +27,18 @@ def tolerates(toleration: Toleration, taint: Taint) -> bool:
         return False
     if toleration.operator == "Exists":
         return True
+    if toleration.operator in COMPARING:
+        there, wanted = _integer(taint.value), _integer(toleration.value)
+        if there is None or wanted is None:
+            return False
+        return there > wanted if toleration.operator == "Gt" else there < wanted
     return toleration.operator in ("", "Equal") and toleration.value == taint.value
+
+
+def _integer(text: str) -> int | None:
+    """Source: `content.IsDecimalInteger`: no sign but a minus, no leading zeros."""
+    number = int(text) if _DECIMAL.fullmatch(text) else _INT64
+    return number if -_INT64 <= number < _INT64 else None
 
 
 def untolerated(taints: Iterable[Taint], tolerations: Iterable[Toleration]) -> tuple[Taint, ...]:

@@ -2,6 +2,7 @@
 
 import msgspec
 
+from reconciler.cluster.volume import PersistentVolumeClaim
 from reconciler.scheduling.bindings import Bindings
 from reconciler.scheduling.nodes import NodeTable
 from reconciler.scheduling.shapes import ShapeTable
@@ -50,9 +51,12 @@ class LimitedNode:
 
 class ShapeVolumes(msgspec.Struct, frozen=True):
     """The volumes that CSI drivers attach for a shape; `missing` names a claim that is not there, `foreign` one of
-    somebody else."""
+    somebody else. Nodes must have the drivers `required`. `always_required` are those of them that nodes without CSINode must
+    have, too: there, no driver takes over in-tree disks."""
 
     volumes: frozenset[Volume] = frozenset()
+    required: frozenset[str] = frozenset()
+    always_required: frozenset[str] = frozenset()
     missing: str = ""
     foreign: str = ""
 
@@ -110,6 +114,17 @@ class Attachments:
             shape_volumes = self._volumes[shape] = self._volumes_of(shape)
         return shape_volumes
 
+    def lacks(self, shape: int, node: int) -> str:
+        """A driver that a node must have for the volumes of a shape, and has not (empty: none).
+
+        Source: `checkCSIDriverOnNode` (gate VolumeLimitScaling)."""
+        of, name = self.of(shape), self._nodes.names[node]
+        csi_node = self._book.csi_node(name)
+        if csi_node is not None:
+            return min(of.required.difference(item.driver for item in csi_node.drivers), default="")
+        there = self._nodes.shapes[self._nodes.shape[node]].volumes.required
+        return min(of.required.difference(there) if there else of.always_required, default="")
+
     def _idle(self, name: str) -> frozenset[Volume]:
         """Source: `getNodeVolumeAttachmentInfo`: attachments of CSI volumes count under the driver that attached them."""
         volumes = set()
@@ -132,10 +147,11 @@ class Attachments:
     def _volumes_of(self, shape: int) -> ShapeVolumes:
         value = self._shapes.shapes[shape]
         volumes: set[Volume] = set()
+        taken_over: set[Volume] = set()
         missing = foreign = ""
         for use in value.volumes:
             if use.kind in MIGRATIONS:
-                volumes.add((MIGRATIONS[use.kind].driver, inline_handle(use.kind, use.identity)))
+                taken_over.add((MIGRATIONS[use.kind].driver, inline_handle(use.kind, use.identity)))
         for use in claim_uses(value):
             claim = self._book.claim(value.namespace, use.claim)
             if claim is None:
@@ -144,21 +160,23 @@ class Attachments:
             if self._book.foreign(shape, use, claim):
                 foreign = foreign or use.claim
                 continue
-            volume = self._claimed(value.namespace, use.claim)
+            volume, in_tree = self._claimed(value.namespace, use.claim, claim)
             if all(volume):
-                volumes.add(volume)
-        return ShapeVolumes(frozenset(volumes), missing, foreign)
+                (taken_over if in_tree else volumes).add(volume)
+        required = self._book.required
+        of_all = frozenset(driver for driver, _ in volumes if driver in required)
+        of_some = frozenset(driver for driver, _ in taken_over if driver in required)
+        return ShapeVolumes(frozenset(volumes | taken_over), of_all | of_some, of_all, missing, foreign)
 
-    def _claimed(self, namespace: str, name: str) -> Volume:
-        """Source: plugin NodeVolumeLimits, `getCSIDriverInfo`: a claim without volume counts for its class's provisioner."""
-        claim = self._book.claim(namespace, name)
-        if claim is None:
-            return "", ""
+    def _claimed(self, namespace: str, name: str, claim: PersistentVolumeClaim) -> tuple[Volume, bool]:
+        """The volume, and whether it is an in-tree disk. Source: plugin NodeVolumeLimits, `getCSIDriverInfo`: a claim without
+        volume counts for its class's provisioner."""
         volume = self._book.volume(claim.volume) if claim.volume else None
         if volume is None:
             storage_class = self._book.storage_class(claim)
-            driver = driver_of_provisioner(storage_class.provisioner) if storage_class is not None else ""
-            return driver, f"claim {namespace}/{name}"
+            provisioner = storage_class.provisioner if storage_class is not None else ""
+            driver = driver_of_provisioner(provisioner)
+            return (driver, f"claim {namespace}/{name}"), driver != provisioner
         if volume.driver in MIGRATIONS:
-            return MIGRATIONS[volume.driver].driver, volume_handle(volume)
-        return ("", "") if volume.driver in NOT_ATTACHED_BY_CSI else (volume.driver, volume.handle)
+            return (MIGRATIONS[volume.driver].driver, volume_handle(volume)), True
+        return ("", "") if volume.driver in NOT_ATTACHED_BY_CSI else (volume.driver, volume.handle), False

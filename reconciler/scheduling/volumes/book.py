@@ -14,11 +14,14 @@ class StorageBook:
     belongs to a single pod. Its uid identifies the owner of the claim."""
 
     def __init__(self, world: World) -> None:
+        """`required`: drivers that a node must have before pods with volumes of them run there."""
         storage = world.storage
         self._claims = {(claim.namespace, claim.name): claim for claim in storage.claims}
         self._volumes = {volume.name: volume for volume in storage.volumes}
         self._classes = {item.name: item for item in storage.classes}
         self._tracking = {driver.name for driver in storage.csi_drivers if driver.storage_capacity}
+        in_force = world.release.drivers_required
+        self.required = frozenset(driver.name for driver in storage.csi_drivers if driver.required and in_force)
         self._capacities: dict[str, list[StorageCapacity]] = {}
         for capacity in storage.capacities:
             self._capacities.setdefault(capacity.storage_class, []).append(capacity)

@@ -14,8 +14,8 @@ from reconciler.decisions.groups.daemons import static_pods
 from reconciler.decisions.groups.effective_groups import effective_view
 from reconciler.decisions.groups.passing_taints import starts_with
 from reconciler.policy.documents import PolicySet
-from reconciler.scheduling.default_spread import DefaultSpread, with_default_spread
-from reconciler.scheduling.devices.resolved_claims import with_resolved_claims
+from reconciler.scheduling.configured import configured
+from reconciler.scheduling.default_spread import DefaultSpread
 from reconciler.simulation.embedded.agenda import Agenda
 from reconciler.simulation.embedded.disruption_controller import DisruptionController
 from reconciler.simulation.embedded.drains import Drains
@@ -57,7 +57,7 @@ class SimulatedCluster:
         otherwise: MachineBehaviour | None = None,
     ) -> None:
         """`behaviours` by target name; `otherwise` for all others."""
-        world = with_resolved_claims(with_default_spread(world, policy.policy))
+        world = configured(world, policy.policy)
         groups, members = effective_view(world, policy, now_seconds)
         target_of = {machine.node: machine.target for machine in world.machines if machine.node and machine.target is not None}
         for position, group in enumerate(groups):

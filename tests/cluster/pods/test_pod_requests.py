@@ -9,9 +9,9 @@ from reconciler.cluster.values.resources import Resources
 from tests.cluster.objects import Object, container, pod, world_of
 
 
-def requests(**spec: Any) -> Resources:
+def requests(version: str = "v1.36.3", **spec: Any) -> Resources:
     status = spec.pop("status", None)
-    return world_of(pod(status=status, **spec)).pod_shapes[0].requests
+    return world_of(pod(status=status, **spec), version=version).pod_shapes[0].requests
 
 
 def sidecar(cpu: str, name: str = "side") -> Object:
@@ -145,6 +145,69 @@ def test_sidecar_resize_counts_and_init_container_status_does_not() -> None:
         containers=[container("1")], initContainers=[sidecar("1"), container("1", name="init")], nodeName="n1", status=status
     )
     assert asked.cpu_milli == 3000
+
+
+def _two_containers(reason: str, *, version: str, level: str = "") -> int:
+    """The first container is growing from 1 to 3 cpus, the second one shrinking from 4 to 2."""
+    rows = (("a", "1", "1"), ("b", "4", "4"))
+    status: Object = {
+        "phase": "Running",
+        "conditions": [{"type": "PodResizePending", "status": "True", "reason": reason}],
+        "containerStatuses": [
+            {"name": name, "resources": {"requests": {"cpu": now}}, "allocatedResources": {"cpu": held}}
+            for name, now, held in rows
+        ],
+    }
+    if level:
+        status |= {"resources": {"requests": {"cpu": level}}, "allocatedResources": {"cpu": level}}
+    containers = [container("3", name="a"), container("2", name="b")]
+    return requests(version, containers=containers, nodeName="n1", status=status).cpu_milli
+
+
+@pytest.mark.parametrize(("version", "counted"), [("v1.36.9", 7000), ("v1.37.0", 5000), ("v1.38.1", 5000), ("", 7000)])
+def test_what_is_compared_hangs_on_the_release(version: str, counted: int) -> None:
+    """Until 1.36, 3 and 4 cpus are the most of each container. Since 1.37, both sums are 5. Of an unknown version, the larger
+    one counts."""
+    assert _two_containers("Deferred", version=version) == counted
+
+
+def test_a_status_of_the_whole_pod_stands_for_those_of_its_containers() -> None:
+    """Since 1.37: 6 cpus of the pod against 5 of its spec. An infeasible resize leaves the 4 of the status."""
+    assert _two_containers("Deferred", version="v1.37.0", level="6") == 6000
+    assert _two_containers("Infeasible", version="v1.37.0", level="4") == 4000
+    assert _two_containers("Deferred", version="v1.36.0", level="6") == 7000
+
+
+def test_statuses_of_init_containers_count_since_1_37() -> None:
+    """The init container holds 9 cpus, whatever its spec says, and its requests are the most at any time."""
+    status = {"phase": "Running", "initContainerStatuses": [{"name": "init", "resources": {"requests": {"cpu": "9"}}}]}
+    spec = {"containers": [container("1")], "initContainers": [container("1", name="init")], "nodeName": "n1"}
+    assert [requests(version, status=status, **spec).cpu_milli for version in ("v1.36.0", "v1.37.0")] == [1000, 9000]
+
+
+def test_an_allocation_counts_without_a_status_since_1_37() -> None:
+    """A kubelet has allocated 2 cpus and not yet said what is set."""
+    status = {"phase": "Running", "containerStatuses": [{"name": "main", "allocatedResources": {"cpu": "2"}}]}
+    spec = {"containers": [container("1")], "nodeName": "n1"}
+    assert [requests(version, status=status, **spec).cpu_milli for version in ("v1.36.0", "v1.37.0")] == [1000, 2000]
+
+
+def test_a_resource_that_only_the_status_of_the_pod_has_counts_since_1_37() -> None:
+    """The spec of the pod asks for cpu alone."""
+    status = {"phase": "Running", "resources": {"requests": {"cpu": "1", "memory": "2Gi"}}}
+    spec = {"containers": [container("1", "1Gi")], "resources": {"requests": {"cpu": "1"}}, "nodeName": "n1"}
+    found = [requests(version, status=status, **spec).memory_bytes for version in ("v1.36.0", "v1.37.0")]
+    assert found == [1 << 30, 2 << 30]
+
+
+def test_an_unknown_version_is_named_where_it_matters() -> None:
+    """One problem for the whole view, which counts the pods."""
+    status = {"phase": "Running", "containerStatuses": [{"name": "main", "allocatedResources": {"cpu": "2"}}]}
+    objects = [pod(name, containers=[container("1")], nodeName="n1", status=status) for name in ("a", "b")]
+    (problem,) = [one for one in world_of(*objects).problems if one.code == "KubernetesVersionUnknown"]
+    assert "Its releases judge 2 pods differently" in problem.message
+    assert not world_of(*objects, version="v1.37.0").problems
+    assert not world_of(pod("c", containers=[container("1")], nodeName="n1")).problems
 
 
 def test_bad_request_names_file_item_and_field() -> None:

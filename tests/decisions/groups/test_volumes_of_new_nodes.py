@@ -99,6 +99,24 @@ def test_limits_of_the_nodes_that_are_there(limits: tuple[int | None, ...], node
     assert _new(_decided(_attaching(*limits))) == nodes
 
 
+@pytest.mark.parametrize(("limits", "nodes"), [((), 1), ((5,), 1), ((5, None), 1), ((None,), 1)])
+def test_new_nodes_have_the_required_drivers_of_those_that_are_there(limits: tuple[int | None, ...], nodes: int) -> None:
+    """Of a group whose nodes say nothing, nobody knows better: without a first node it would never have one."""
+    world = _attaching(*limits)
+    storage = msgspec.structs.replace(world.storage, csi_drivers=(CsiDriver(name=DISK, required=True),))
+    assert _new(_decided(msgspec.structs.replace(world, storage=storage))) == nodes
+
+
+def test_a_group_whose_nodes_lack_a_required_driver_does_not_grow_for_it() -> None:
+    """Its node has registered another driver with a required name."""
+    world = _attaching(5)
+    other = CsiDriver(name="other.example.com", required=True)
+    registered = CsiNode(name="gen-0", drivers=(CsiDriverLimit(driver=other.name, count=None),))
+    drivers = (CsiDriver(name=DISK, required=True), other)
+    storage = msgspec.structs.replace(world.storage, csi_drivers=drivers, csi_nodes=(registered,))
+    assert _new(_decided(msgspec.structs.replace(world, storage=storage))) == 0
+
+
 def test_a_node_that_is_not_ready_tells_no_limit() -> None:
     """One of the two says 1, and is not ready."""
     assert _new(_decided(_attaching(1, 5, unready=1))) == 1

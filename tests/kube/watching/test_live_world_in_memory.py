@@ -439,11 +439,14 @@ def test_the_version_of_the_server_is_asked_now_and_then(small: FakeApiServer, m
             return [path for path, _ in small.reads].count("/version")
 
         world._version_due = 0.0
+        small.unreadable["/metrics"] = b'kubernetes_feature_enabled{name="VolumeLimitScaling",stage="BETA"} 1\n'
         first = asked_after(1)
         assert asked_after(599) == first
-        small.forbidden.add("/version")
+        assert world.observe().feature_gates == (("VolumeLimitScaling", True),)
+        small.forbidden.update(("/version", "/metrics"))
         assert asked_after(1) == first + 1
         assert world.observe().scheduler_version == (1, 36, 3)
+        assert world.observe().feature_gates == (("VolumeLimitScaling", True),)
 
 
 class Cloud:

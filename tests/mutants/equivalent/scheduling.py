@@ -60,8 +60,8 @@ EQUIVALENT: dict[str, dict[str, str]] = {
     },
     "reconciler/scheduling/fit.py": {
         (
-            "node < 0 or pods.node[pod] >= 0 or pod in pods.unknown_node or pods.finished(pod) or pods.gated(pod) -> "
-            "pods.node[pod] >= 0 or pod in pods.unknown_node or pods.finished(pod) or pods.gated(pod)"
+            "node < 0 or pods.node[pod] >= 0 or pod in pods.unknown_node or pods.finished(pod) -> "
+            "pods.node[pod] >= 0 or pod in pods.unknown_node or pods.finished(pod)"
         ): ("nobody asks about node -1"),
         "16 -> 17": "it is how many answers are kept: another one is worked out anew",
         "1 -> 2 in: key = (shape, pod if pod in self._promised else -1)": _NEGATIVE,

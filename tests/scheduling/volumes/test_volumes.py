@@ -6,6 +6,7 @@ import pytest
 from reconciler.cluster.nodes.attachment import CsiDriver, StorageCapacity, VolumeAttachment
 from reconciler.cluster.nodes.node import HOSTNAME_LABEL, NodeVolumes
 from reconciler.cluster.pods.pod import VolumeUse
+from reconciler.cluster.values.kubernetes_version import KubernetesVersion
 from reconciler.cluster.values.selection import NodeSelectorTerm
 from reconciler.cluster.volume import CsiDriverLimit, CsiNode, PersistentVolume, PersistentVolumeClaim, StorageClass
 from reconciler.cluster.world import Storage
@@ -44,14 +45,16 @@ def _uses(*claims: str) -> dict[str, object]:
     return {"volumes": tuple(VolumeUse(kind="PersistentVolumeClaim", claim=claim) for claim in claims)}
 
 
-def _state(storage: Storage, *pods: tuple[str, dict[str, object], str | None], nodes: int = 3) -> SchedulingState:
+def _state(
+    storage: Storage, *pods: tuple[str, dict[str, object], str | None], nodes: int = 3, version: KubernetesVersion = (1, 37, 0)
+) -> SchedulingState:
     """Nodes n0, n1, … in zones a, b, c and one pod a given (name, shape, node); its shape is at its position by name."""
     cluster = ClusterBuilder()
     for number in range(nodes):
         cluster.node(f"n{number}", labels={ZONE: "abc"[number % 3]})
     for name, shape, node in pods:
         cluster.pods(name, 1, cpu="1", on=node, shape=shape)
-    return SchedulingState(cluster.world(storage=storage))
+    return SchedulingState(cluster.world(storage=storage, scheduler_version=version))
 
 
 def _says(state: SchedulingState, shape: int = 0) -> list[list[str]]:
@@ -312,6 +315,41 @@ def test_volume_limits() -> None:
     assert _says(state, 1) == [["NodeVolumeLimits"], ["NodeVolumeLimits"], []]
     state.unbind(0, 1)
     assert _says(state, 1) == [["NodeVolumeLimits"], [], []]
+
+
+def test_a_driver_that_nodes_must_have() -> None:
+    """Since 1.37, n1 and n2 are out: the CSINode of one has another driver, and the other has no CSINode. No limit is set."""
+    csi_nodes = (*_limited(None), CsiNode(name="n1", drivers=(CsiDriverLimit(driver="other.example.com", count=None),)))
+    storage = Storage(
+        volumes=(_volume("one", phase="Bound"),),
+        claims=(_bound("one", "one"),),
+        csi_nodes=csi_nodes,
+        csi_drivers=(CsiDriver(name=DRIVER, required=True),),
+    )
+    state = _state(storage, ("a", _uses("one"), None))
+
+    assert _says(state) == [[], ["NodeVolumeLimits"], ["NodeVolumeLimits"]]
+    assert [state.fits(0, node) for node in range(3)] == [True, False, False]
+    assert [one.message for one in state.verdict(0, 2)] == [f"the node has no driver {DRIVER}"]
+    assert _says(_state(storage, ("a", _uses("one"), None), version=(1, 36, 9))) == [[], [], []]
+    free = msgspec.structs.replace(storage, csi_drivers=(CsiDriver(name=DRIVER),))
+    assert _says(_state(free, ("a", _uses("one"), None))) == [[], [], []]
+
+
+def test_a_new_node_has_the_drivers_of_its_template() -> None:
+    """It has no CSINode yet."""
+    storage = Storage(
+        volumes=(_volume("one", phase="Bound"),),
+        claims=(_bound("one", "one"),),
+        csi_drivers=(CsiDriver(name=DRIVER, required=True),),
+    )
+    state = _state(storage, ("a", _uses("one"), None), nodes=1)
+    for drivers, fits in (((), False), ((DRIVER,), True), (("other.example.com",), False)):
+        mark = state.mark()
+        volumes = NodeVolumes(required=drivers)
+        node = state.add_node("new", msgspec.structs.replace(state.shape_of(0), volumes=volumes))
+        assert state.fits(0, node) is fits
+        state.undo(mark)
 
 
 def test_attachments_without_a_pod_count() -> None:

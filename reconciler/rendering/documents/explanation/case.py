@@ -17,8 +17,7 @@ from reconciler.plan.narrowed import EVERYTHING, Chosen
 from reconciler.plan.plan import GroupLine, NodeLine, Plan
 from reconciler.plan.reason import Reason
 from reconciler.policy.documents import PolicySet
-from reconciler.scheduling.default_spread import with_default_spread
-from reconciler.scheduling.devices.resolved_claims import with_resolved_claims
+from reconciler.scheduling.configured import configured
 from reconciler.scheduling.state import SchedulingState
 from reconciler.values.label_selector import requirement_text
 
@@ -39,7 +38,7 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     @staticmethod
     def of(world: World, policy: PolicySet, plan: Plan, now_seconds: int, memory: Memory, chosen: Chosen = EVERYTHING) -> "Case":
         """The case of a plan that was decided for exactly these; `memory` is what `decide` returned with it."""
-        world = with_resolved_claims(with_default_spread(world, policy.policy))
+        world = configured(world, policy.policy)
         groups, members = effective_view(world, policy, now_seconds)
         return Case(
             world=world, policy=policy, plan=plan, groups=groups, members=members, memory=memory, now_seconds=now_seconds,
