@@ -3,12 +3,16 @@
 import re
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from reconciler.decisions.removal.keeps import KEEPS, Ends
 from reconciler.plan.plan import Action, ActionKind, Bound, Cost, GroupLine, NodeLine, NodeState, Ownership, OwnerState, Plan
 from reconciler.plan.reason import Blocker, Reason
+from reconciler.plan.saved import read_saved, with_files
 from reconciler.plan.waste import FREE, SETTINGS, Waste, Wastes, wastes
+from tests.builders import ClusterBuilder, node_group, policy
+from tests.decisions.deciding import plan_of
 
 DOCS = Path(__file__).parents[2] / "docs/reference/policy.md"
 ENDS_ELSEWHERE = frozenset({
@@ -57,6 +61,19 @@ def test_what_is_requested_and_what_is_idle_are_the_cost() -> None:
             setting="scaleDown.utilizationThresholdPercent",
         ),
     )  # fmt: skip
+
+
+def test_a_saved_plan_has_all_that_the_table_needs() -> None:
+    """One core of four is requested, at 0.20 an hour: 36.50 of 146.00 a month. The pod has no other node to move to."""
+    cluster = ClusterBuilder()
+    cluster.group("general", nodes=1, cpu="4", memory="16Gi")
+    cluster.pods("web", 1, cpu="1", on="general-1")
+    plan = plan_of(cluster.world(), policy(node_group("general", price_per_hour="0.20")))
+    table = wastes(read_saved(msgspec.json.encode(with_files(plan, {}))))
+    assert (table.cost_per_month, table.requested_per_month) == ("146.00", "36.50")
+    assert [(one.code, one.per_month, one.setting) for one in table.rows] == [
+        ("NoPlaceToMove", "109.50", "scaleDown.consolidation.mode")
+    ]
 
 
 def test_the_first_blocker_is_charged_and_the_only_one_is_named_so() -> None:

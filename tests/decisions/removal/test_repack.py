@@ -137,6 +137,16 @@ def test_moved_pods_must_be_worth_it() -> None:
         assert bool(_replaces(plan)) is replaced
 
 
+def test_young_pods_must_save_twice_as_much() -> None:
+    """Eight of 3 cores, four of them on the node that leaves. Four times 0.0625 are its saving of 0.25, eight times are not."""
+    asks = Consolidation(mode=Toggle.ENABLED, min_saving_per_moved_pod="0.0625")
+    for age, replaced in ((3_600, True), (3_599, False)):
+        cluster = _cluster(big=2)
+        cluster.pods("web", 8, cpu="3", on=["big-1"] * 4 + ["big-2"] * 4, age=age)
+        plan = plan_of(cluster.world(), _rules(ScaleDown(unneeded_time_seconds=0, consolidation=asks)))
+        assert bool(_replaces(plan)) is replaced
+
+
 @pytest.mark.parametrize(
     ("pods", "priority", "age", "replaced"),
     [(2, 0, None, True), (8, 0, None, False), (2, 7, None, False), (2, 0, 60, False)],
