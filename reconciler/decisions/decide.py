@@ -105,7 +105,7 @@ def _decided(world: World, policy: PolicySet, memory: Memory, now_seconds: int, 
     conflict_reasons(draft, runs)
     refusal_reasons(draft)
     wanted = _wanted(view, growth, lots, with_wanted=with_wanted) if any(view.held) else {}
-    ledger = DisruptionLedger(view.world)
+    ledger = DisruptionLedger(view.world, policy.policy.drain.pod_groups)
     halted = halts(draft)
     demand = Demand(draft, policy.digest)
     ceilings = ApprovalCeilings(draft, policy)

@@ -17,8 +17,9 @@ class Bound(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 class Wave(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """Nodes that are drained together, in order, once `adds` new ones are ready. `pods` have to move: `to_new` of them fit on new
-    nodes of the group, the rest on nodes that are there. `waits_for` are disruption budgets that put other nodes off. `turns` is
-    how many evictions follow each other on one node. `seconds` is how long the wave takes, new nodes included."""
+    nodes of the group, the rest on nodes that are there. `waits_for` puts other nodes off: disruption budgets, and PodGroups as
+    `PodGroup namespace/name`. `turns` is how many evictions follow each other on one node. `seconds` is how long the wave takes,
+    new nodes included."""
 
     adds: int
     nodes: tuple[str, ...]

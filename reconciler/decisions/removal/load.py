@@ -14,7 +14,6 @@ from reconciler.decisions.reasons.drain_rules import NotEnoughPdb, PodNotModelle
 from reconciler.decisions.removal.drains.disruption_ledger import DisruptionLedger
 from reconciler.decisions.removal.drains.drain import DrainJudge, Fate, Verdict
 from reconciler.plan.reason import Blocker, KeepsNode
-from reconciler.policy.documents import BlockRule
 from reconciler.scheduling.kernels import loops
 
 
@@ -330,7 +329,7 @@ class NodeLoads:
 
     def _gangs(self, on_node: list[int], asking: Mapping[int, int]) -> list[Blocker]:
         gangs, pods = self._ledger.gangs, self._draft.world.pods
-        short = gangs.short(asking) if self._draft.policy.drain.pod_groups is BlockRule.BLOCK else None
+        short = gangs.short(asking)
         if short is None:
             return []
         first = next(row for row in on_node if asking.get(pods.shape[row]) and gangs.name_of(pods.shape[row]) == short.group)

@@ -37,7 +37,7 @@ from reconciler.decisions.removal.moves_ahead import MovesAhead
 from reconciler.decisions.removal.trial import Trials
 from reconciler.decisions.situation.takeovers import Takeover
 from reconciler.plan.reason import Because, Blocker
-from reconciler.policy.documents import BlockRule, RemovalReason
+from reconciler.policy.documents import RemovalReason
 from reconciler.scheduling.relocation import Places
 
 
@@ -246,7 +246,7 @@ class Removals:
             budget = self._ledger.budgets[short[0]]
             return BudgetUsedUp(budget=f"{budget.namespace}/{budget.name}").blocker()
         gang = self._ledger.gangs.short(candidate.evicted)
-        if gang is not None and draft.policy.drain.pod_groups is BlockRule.BLOCK:
+        if gang is not None:
             return gang.blocker()
         draft.shares.book()
         over = draft.shares.over

@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from reconciler.cluster.target import FieldOwner, RolloutPace, TargetTemplate
+from reconciler.cluster.workloads.pod_group import PodGroup
 from reconciler.cluster.world import World
 from reconciler.decisions.memory import LeadTime, LeadTimes, Memory
 from reconciler.decisions.removal.rollouts.rollout import predict_rollout
@@ -13,8 +14,8 @@ from reconciler.decisions.view import View
 from reconciler.decisions.work import Work
 from reconciler.plan.reason import Scalar
 from reconciler.plan.rollout import Rollout
-from reconciler.policy.documents import Budget, PolicySet, RemovalReason
-from tests.builders import NOW, ClusterBuilder, amounts, node_group, policy
+from reconciler.policy.documents import BlockRule, Budget, DrainRules, PolicySet, RemovalReason
+from tests.builders import CAPTURED, NOW, ClusterBuilder, amounts, node_group, policy
 
 ZONE = "topology.kubernetes.io/zone"
 MANY = (Budget(name="many", nodes=100),)
@@ -66,6 +67,36 @@ def test_nodes_that_are_updated_in_place() -> None:
         [("general-2", "MachineUpdating")],
     )
     assert not _predict(world, _rules()).obstacles
+
+
+def _gang(least: int, *, indivisible: bool = False) -> World:
+    """Four nodes with a pod of a gang each, of which two may be replaced at a time."""
+    cluster = ClusterBuilder()
+    for name in cluster.group("general", nodes=4):
+        cluster.pods(f"train-{name}", 1, cpu="1", on=name, shape={"pod_group": "train"})
+    train = PodGroup(namespace="shop", name="train", min_count=least, indivisible=indivisible)
+    return msgspec.structs.replace(_paced(cluster, 2), pod_groups=(train,), captured=(*CAPTURED, "PodGroup"))
+
+
+@pytest.mark.parametrize(
+    ("least", "nodes", "waits_for"),
+    [(1, [2, 2], ()), (2, [2, 2], ()), (3, [1, 1, 1, 1], ("PodGroup shop/train",))],
+)
+def test_a_wave_leaves_a_gang_its_minimum(least: int, nodes: list[int], waits_for: tuple[str, ...]) -> None:
+    """Of four pods, so many as are beyond the minimum move at once. They run again before the next wave."""
+    found = _predict(_gang(least), _rules())
+    assert [len(wave.nodes) for wave in found.waves] == nodes
+    assert found.waves[0].waits_for == waits_for
+    assert not found.kept
+
+
+def test_nodes_that_a_gang_keeps() -> None:
+    """All four are needed, or may only move together. With `drain.podGroups: Allow`, they move two by two."""
+    for world, code in ((_gang(4), "GangMinimum"), (_gang(1, indivisible=True), "GangIndivisible")):
+        found = _predict(world, _rules())
+        assert (found.waves, [one.blockers[0].code for one in found.kept]) == ((), [code] * 4)
+        allowed = policy(node_group("general", max=20), budgets=MANY, drain=DrainRules(pod_groups=BlockRule.ALLOW))
+        assert [len(wave.nodes) for wave in _predict(world, allowed).waves] == [2, 2]
 
 
 def many_waves(nodes: int) -> Rollout:

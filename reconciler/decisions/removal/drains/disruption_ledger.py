@@ -7,6 +7,7 @@ from reconciler.cluster.pods.pod_table import is_ready, phase_code
 from reconciler.cluster.workloads.workload import DisruptionBudget
 from reconciler.cluster.world import World
 from reconciler.decisions.removal.drains.gang_minimum import GangLedger
+from reconciler.policy.documents import BlockRule
 from reconciler.values.label_selector import selects
 
 _PENDING = phase_code(PodPhase.PENDING)
@@ -23,7 +24,8 @@ class DisruptionLedger:
     are part of the shape). Taking and giving back are exact, so that a what-if can be undone.
     """
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: World, pod_groups: BlockRule = BlockRule.BLOCK) -> None:
+        """`pod_groups` is the rule of the policy for gangs (`drain.podGroups`)."""
         self._world = world
         self.budgets: tuple[DisruptionBudget, ...] = world.budgets
         self.left = [budget.disruptions_allowed if budget.observed else 0 for budget in world.budgets]
@@ -39,7 +41,7 @@ class DisruptionLedger:
                 for value in wanted.values:
                     self._by_label.setdefault((budget.namespace, wanted.key, value), []).append(index)
         self._of_shape: dict[int, tuple[int, ...]] = {}
-        self.gangs = GangLedger(world)
+        self.gangs = GangLedger(world, pod_groups)
 
     def budgets_of(self, shape: int) -> tuple[int, ...]:
         """Indices of the budgets over pods of a shape."""

@@ -89,7 +89,7 @@ def drain_report(world: World, policy: PolicySet, now_seconds: int, thresholds: 
 def _report(world: World, policy: PolicySet, now_seconds: int, thresholds: tuple[int, ...], work_budget: int) -> DrainReport:
     draft = View.of(world, policy, Memory(), now_seconds, Work(work_budget)).draft(lift_holds=True)
     world = draft.world
-    ledger = DisruptionLedger(world)
+    ledger = DisruptionLedger(world, policy.policy.drain.pod_groups)
     candidates = look_at_nodes(draft, ledger)
     blockers = {candidate.index: _blockers(draft, candidate) for candidate in candidates}
     prices = {candidate.index: _price(candidate) for candidate in candidates}

@@ -9,19 +9,22 @@ from collections.abc import Mapping
 from reconciler.cluster.world import World
 from reconciler.decisions.reasons.drain_rules import GangIndivisible, GangMinimum
 from reconciler.decisions.situation.pod_groups import ready_members, unclear_group
+from reconciler.policy.documents import BlockRule
 
 
 class GangLedger:
-    """What is left of every gang. `unclear` says of shapes why nobody knows where their pods may run."""
+    """What is left of every gang. `unclear` says of shapes why nobody knows where their pods may run. With the rule Allow, pods
+    of gangs may leave one by one."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: World, rule: BlockRule) -> None:
         groups = {(one.namespace, one.name): one for one in world.pod_groups}
         self._key_of = {number: (one.namespace, one.pod_group) for number, one in enumerate(world.pod_shapes) if one.pod_group}
         self.unclear = {
             number: why for number, key in self._key_of.items() if (why := unclear_group(world, "/".join(key), groups.get(key)))
         }
-        self._least = {key: one.min_count for key, one in groups.items() if one.min_count > 1 or one.indivisible}
-        self._indivisible = {key for key, one in groups.items() if one.indivisible}
+        kept = groups if rule is BlockRule.BLOCK else {}
+        self._least = {key: one.min_count for key, one in kept.items() if one.min_count > 1 or one.indivisible}
+        self._indivisible = {key for key, one in kept.items() if one.indivisible}
         self._running = Counter(ready_members(world)) if self._key_of else Counter[tuple[str, str]]()
 
     def covers(self, shape: int) -> bool:

@@ -36,7 +36,7 @@ def predict_rollout(view: View, name: str) -> Rollout:
     position = {group.name: position for position, group in enumerate(view.groups)}[name]
     draft = view.draft(lift_holds=True)
     draft.replace_leaving()
-    group, ledger = draft.groups[position], DisruptionLedger(view.world)
+    group, ledger = draft.groups[position], DisruptionLedger(view.world, draft.policy.drain.pod_groups)
     candidates = [one for one in look_at_nodes(draft, ledger) if one.group is group and one.state is not NodeState.LEAVING]
     pace = rollout_pace(draft, group, [one.index for one in candidates])
     keeps = {one.index: (*keeps_from_draining(one), *pace.keeps) for one in candidates}

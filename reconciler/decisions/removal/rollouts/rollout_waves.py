@@ -135,7 +135,7 @@ class Play:
 
     def _fill(self, wave: "_WaveDraft") -> None:
         """Take as many nodes into the wave as may leave together, in the order of the queue."""
-        draft, ledger = self._draft, DisruptionLedger(self._draft.world)
+        draft, ledger = self._draft, DisruptionLedger(self._draft.world, self._draft.policy.drain.pod_groups)
         at_seconds = self._pace.starts_seconds or draft.now_seconds
         budgets = BudgetLedger(draft.policy.budgets, self._budgeted, at_seconds)
         drained = frozenset(self._drained)
@@ -148,17 +148,19 @@ class Play:
                 wave.later.extend(wave.queue[number:])
                 break
             moving, evicted = self._load(one.moving, one.index), self._load(one.evicted, one.index)
-            short = ledger.short(evicted)
-            if short and not wave.taken:
-                wave.refused[one.index] = _Refused(one, _not_enough(ledger, evicted, short[0]))
+            short, gang = ledger.short(evicted), ledger.gangs.short(evicted)
+            if (short or gang is not None) and not wave.taken:
+                blocker = _not_enough(ledger, evicted, short[0]) if gang is None else gang.blocker()
+                wave.refused[one.index] = _Refused(one, blocker)
                 continue
             refusal = budgets.refuses(REASON, one.index)
             if refusal is not None and not wave.taken:
                 wave.refused[one.index] = _Refused(one, refusal.blocker())
                 continue
-            if short or refusal is not None or one.index in wave.receivers:
+            if short or gang is not None or refusal is not None or one.index in wave.receivers:
                 wave.later.append(one)
                 wave.waits_for.update(_budget_name(ledger, index) for index in short)
+                wave.waits_for.update((f"PodGroup {gang.group}",) if gang is not None else ())
                 continue
             outcome = NodeNotExamined().blocker() if draft.work.exhausted else self._move(one, moving, places)
             if isinstance(outcome, Blocker):
