@@ -1,11 +1,17 @@
 """Work on a second core. Python runs one thread at a time, so that takes a second process."""
 
 import os
-import pickle
 import sys
 import threading
 from collections.abc import Callable
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
+
+from reconciler.values.later import Later
+
+if TYPE_CHECKING:
+    import pickle
+else:
+    pickle = Later("pickle")
 
 _Result = TypeVar("_Result")
 _LEAST_CORES = 2
@@ -37,7 +43,7 @@ def in_second_process(work: Callable[[], _Result]) -> Callable[[], _Result | Non
         _, status = os.waitpid(child, 0)
         if status:
             return None
-        made: _Result = pickle.loads(packed)  # noqa: S301 - from a copy of this process
+        made: _Result = pickle.loads(packed)
         return made
 
     return result

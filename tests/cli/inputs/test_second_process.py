@@ -43,3 +43,23 @@ def printed(program: str) -> tuple[str, str]:
 def test_the_result_or_none(program: str, found: str) -> None:
     """Whatever happens there, nothing of it is printed, and what waited for output is printed once."""
     assert printed(program) == (f"once\n{found}\n", "")
+
+
+def test_a_snapshot_is_the_same_on_one_core() -> None:
+    """Pods and digests come from two processes, or from one."""
+    program = """
+from reconciler.cli.inputs.cluster_files import load_snapshot
+from reconciler.cluster.snapshots import digest, intake
+intake.MANY_PODS, digest._LARGE_BYTES = 10, 1000
+forks = []
+fork = os.fork
+def counted():
+    forks.append(1)
+    return fork()
+os.fork = counted
+on_two = load_snapshot("examples/quickstart")
+count = len(forks)
+os.sched_getaffinity = lambda _: {0}
+print(count > 20, load_snapshot("examples/quickstart") == on_two, len(forks) == count)
+"""
+    assert printed(program) == ("once\nTrue True True\n", "")
