@@ -13,7 +13,7 @@ from tests.builders import NOW, ClusterBuilder, node_group, policy
 
 FOUND = (Discovery(name="all", provider="clusterAPI"),)
 KEPT = GroupFields(hold=Hold(reason="never touch", until_seconds=None))
-FREE = "The hold of calm is removed: never touch."
+FREE = "The hold of calm is removed (never touch)."
 
 
 @pytest.fixture

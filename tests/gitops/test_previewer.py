@@ -25,7 +25,7 @@ def test_written_updated_and_left_alone(place: Place, cluster: Path):
     place.push(7, {"policies/general.yaml": group("general").replace("min: 1", "min: 3")})
     run.clock += MINUTE
     assert run.round() == [(7, Done.UPDATED)]
-    assert "## `general` 2 -> 3 nodes" in place.host.comments[0]["body"]
+    assert "## `general` keeps at least `3 nodes` (was `1`): `general` 2 -> 3 nodes" in place.host.comments[0]["body"]
     written = place.host.writes()
     place.push(7, {"policies/general.yaml": group("general").replace("min: 1", "min: 3"), "README.md": "more words\n"})
     run.clock += MINUTE

@@ -13,11 +13,11 @@ from reconciler.plan.preview import Preview, PreviewSide
 from reconciler.plan.waves import waves_in_order
 from reconciler.rendering.documents import blocks as tree
 from reconciler.rendering.documents.blocks import Foreign, Sentence, names_listed, plain_sentence
-from reconciler.rendering.documents.preview.change_figures import ChangeFigure, change_figures, limit_rows
+from reconciler.rendering.documents.preview.change_figures import ChangeFigure, change_figures
 from reconciler.rendering.documents.preview.consequence_lines import consequence_alarms
 from reconciler.rendering.documents.preview.consequences.all import consequences
 from reconciler.rendering.documents.preview.consequences.consequence import Grade
-from reconciler.rendering.documents.preview.document import side_words, test_blocks
+from reconciler.rendering.documents.preview.document import figure_block, side_words, test_blocks
 from reconciler.rendering.documents.preview.group_differences import group_differences
 from reconciler.rendering.documents.preview.headline import headline
 from reconciler.rendering.documents.preview.policy_differences import policy_differences
@@ -228,10 +228,8 @@ def _cell(sentence: Sentence) -> str:
 def _section_blocks(preview: Preview) -> Iterator[tree.Block]:
     """Consequences and figures of one cluster."""
     yield from consequence_alarms(preview)
-    rows = (*((figure.name, *figure.cells()) for figure in change_figures(preview)), *limit_rows(preview))
-    columns = (tree.Column(heading=""), *(tree.Column(heading=name, right=True) for name in (MAIN, THIS_PR, "change")))
     if preview.comparison is not None:
-        yield tree.Table(columns=columns, rows=rows)
+        yield figure_block(preview, preview.comparison)
 
 
 def _lines(preview: Preview) -> tuple[tree.Difference, ...]:

@@ -98,7 +98,7 @@ def _compared(preview: Preview, compared: PlanComparison, fold: Fold) -> Iterato
     yield from first
     yield from test_blocks(preview.tests, everything=not fold.names)
     yield from consequence_alarms(preview, everything=not fold.names, causes=bool(last))
-    yield _figures(preview, compared)
+    yield figure_block(preview, compared)
     yield from (section for section in sections if section.opened)
     yield from what_if_blocks(preview.what_if, fold)
     if preview.replay is not None:
@@ -180,8 +180,8 @@ def steady_states(compared: PlanComparison) -> str:
     return _STEADY_STATES if compared.settled else _NOT_STEADY
 
 
-def _figures(preview: Preview, compared: PlanComparison) -> tree.Block:
-    """A table, or one sentence if no figure differs."""
+def figure_block(preview: Preview, compared: PlanComparison) -> tree.Block:
+    """A table of the figures that differ, or one sentence if none does."""
     figures = list(shown_figures(preview))
     if compared.settled and not any(figure.changed or figure.change is None for figure in figures) and not preview.spent_after:
         words = [word for figure in figures for word in (f", {figure.name} (", figure.cells()[0], ")")]
