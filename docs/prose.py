@@ -56,6 +56,12 @@ _MESSAGE_RULES = (
     (re.compile(r"\b(?:whoever|whom|judge alike|nobody knows)\b", re.I), "use the words of Kubernetes users"),
     (re.compile(r"\b(?:policy|policies|pace|bound|document|signature) (?:does not |do not )?counts?\b"), "write 'applies'"),
     (re.compile(r"\b[A-Z]\w+ says? no\b|\b\w+ say no\b"), "write 'rejects'"),
+    (
+        re.compile(
+            r"\b(?:has|have|had|with|and|,|writes) X (?:nodes|pods|groups|replicas|machines|targets|files)\b(?! (?:more|less))"
+        ),
+        "write count_text()",
+    ),
     (re.compile(r"(?<![\w.,-])1 (?:nodes|pods|groups|replicas|values|problems|tests|machines)\b"), "write the singular"),
 )
 _NOT_MESSAGES = re.compile(r"^(?:\n|text/|default-src|connect-src|#!/|!f\(\)|# Generated|  mode: Observe  #|  size: \{)")

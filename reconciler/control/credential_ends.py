@@ -140,7 +140,7 @@ def _check(code: str, ends: Sequence[End], problems: Sequence[str], now_seconds:
     if told or problems:
         return Check(
             code=code, state=State.FAIL if over else State.WARN, message=clauses(_first([*told, *problems])),
-            advice=advice if told else "correct what cannot be read",
+            advice=advice if told else "correct the objects that cannot be read",
         )  # fmt: skip
     later = [one for one in ends if not one.expected]
     return Check(code=code, state=State.PASS, message=later[0].words(now_seconds) if later else nothing)

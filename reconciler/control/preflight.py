@@ -150,7 +150,7 @@ class Preflight(msgspec.Struct, frozen=True, kw_only=True):
         instants = [seconds for api in servers if (seconds := api.server_seconds()) is not None]
         apart = max((abs(seconds - int(self.now_seconds)) for seconds in instants), default=0)
         if not instants:
-            return Check(code="Clock", state=State.WARN, message="the API server does not say what time it is")
+            return Check(code="Clock", state=State.WARN, message="the API server does not tell its time")
         if apart > CLOCK_SECONDS:
             return Check(
                 code="Clock",
@@ -291,7 +291,7 @@ class Preflight(msgspec.Struct, frozen=True, kw_only=True):
     def _autoscalers(self) -> tuple[str, ...]:
         # Karpenter writes no replicas that we could see: its usual name is a hint, and holds nothing.
         deployments = (
-            f"Deployment {item.namespace}/{item.name} has {item.replicas} replicas"
+            f"Deployment {item.namespace}/{item.name} has {count_text(item.replicas, 'replica')}"
             for item in self.world.controllers
             if item.kind == "Deployment" and item.replicas and item.name == _KARPENTER
         )

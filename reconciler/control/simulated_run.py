@@ -19,6 +19,7 @@ from reconciler.simulation.scenarios.run_summary import summarize
 from reconciler.simulation.scenarios.scenario import ScenarioText
 from reconciler.simulation.scenarios.scenario_play import ScenarioPlay, behaviours
 from reconciler.simulation.timers import next_timer_seconds
+from reconciler.values.plural import count_text
 
 IDLE_SECONDS = 60
 """The loop also looks when nothing seems to have happened, this long after it last did."""
@@ -123,14 +124,14 @@ class SimulatedRun:
         for group in expect.groups:
             there = nodes.get(group.name, 0)
             if group.nodes is not None and there != group.nodes:
-                sentences.append(f"{group.name} has {there} nodes at the end, {group.nodes} are expected")
+                sentences.append(f"{group.name} has {count_text(there, 'node')} at the end instead of {group.nodes}")
             if group.at_least is not None and there < group.at_least:
-                sentences.append(f"{group.name} has {there} nodes at the end, at least {group.at_least} are expected")
+                sentences.append(f"{group.name} has {count_text(there, 'node')} at the end instead of at least {group.at_least}")
             if group.at_most is not None and there > group.at_most:
-                sentences.append(f"{group.name} has {there} nodes at the end, at most {group.at_most} are expected")
+                sentences.append(f"{group.name} has {count_text(there, 'node')} at the end instead of at most {group.at_most}")
         pending = sum(1 for _ in self.cluster.objects.pending())
         if expect.pending_pods is not None and pending != expect.pending_pods:
-            sentences.append(f"{pending} pods are pending at the end, {expect.pending_pods} are expected")
+            sentences.append(f"{count_text(pending, 'pending pod')} at the end instead of {expect.pending_pods}")
         if len(self.rules.violations) > expect.max_violations:
             sentences.append(f"{len(self.rules.violations)} rules were broken, {expect.max_violations} are allowed")
         return tuple(sentences)

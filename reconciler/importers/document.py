@@ -18,6 +18,7 @@ from reconciler.policy.platform.policy_keys import platform_keys
 from reconciler.rendering.manifests.group_names import group_names
 from reconciler.rendering.manifests.policy_yaml import Value, block, comment, flow
 from reconciler.rendering.manifests.usable_groups import commented_out
+from reconciler.values.plural import count_text
 
 _DEFAULTS_THAT_DIFFER = (
     "Some defaults differ on purpose. System pods without a disruption budget keep their node forever (the Cluster Autoscaler: "
@@ -88,7 +89,7 @@ def _policy(conversion: Conversion, imported: ImportedSettings, name: str, assem
     yield from comment(_DEFAULTS_THAT_DIFFER)
     if imported.annotated:
         yield from comment(
-            f"{imported.annotated} targets have their sizes in annotations, which the loop reads: they need no NodeGroup."
+            f"The loop reads sizes in annotations of {count_text(imported.annotated, 'target')}, so no NodeGroup is needed there."
         )
     yield f"apiVersion: {API_VERSION}"
     yield "kind: NodeGroupPolicy"

@@ -63,9 +63,9 @@ class Loosens(StrEnum):
 class MergeRule(StrEnum):
     """Which levels count. The words complete the sentence `of several levels ...`."""
 
-    NEAREST = "the nearest counts as a whole"
-    IN_FORCE = "the nearest that has not ended counts"
-    KEYS = "each adds keys, and the nearest that names a key counts"
+    NEAREST = "the nearest applies as a whole"
+    IN_FORCE = "the nearest that has not ended applies"
+    KEYS = "each adds keys, and the nearest that names a key applies"
     UNION = "all are added together"
 
 

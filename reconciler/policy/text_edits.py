@@ -90,7 +90,7 @@ class _Found:
             if id(node) in repeated:
                 repeated.remove(id(node))
             elif any(node is one for one in self.nodes):
-                raise EditError(setting, "an alias repeats it, so it counts for other values as well", self.place())
+                raise EditError(setting, "an alias repeats it, so it applies to other values as well", self.place())
 
     def place(self) -> Place:
         """Of the value, or of what it would be written into."""

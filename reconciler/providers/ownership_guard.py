@@ -16,6 +16,7 @@ from reconciler.decisions.reasons.machines import OtherClusterMark
 from reconciler.plan.plan import Bound, OwnerState
 from reconciler.providers.contract import WriteCode, WriteResult
 from reconciler.values.clauses import clauses
+from reconciler.values.plural import count_text
 
 
 def judged_now(facts: TargetFacts) -> Judgement:
@@ -32,7 +33,7 @@ def moved(facts: TargetFacts, bound: Bound) -> WriteResult | None:
     """
     if (facts.replicas or 0) == bound.replicas:
         return None
-    message = f"{facts.ref} has {facts.replicas} replicas, {bound.replicas} were judged"
+    message = f"{facts.ref} has {count_text(facts.replicas or 0, 'replica')}, and {bound.replicas} when the plan was made"
     return WriteResult(code=WriteCode.STALE, message=message)
 
 

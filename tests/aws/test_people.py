@@ -40,7 +40,7 @@ def test_it_stays_for_an_hour(desired: int, *, ours: bool) -> None:
     assert plan is not None
     (line,) = plan.groups
     assert (line.owner.state, line.owner.by) == (OwnerState.HELD, "a writer that Auto Scaling does not record")
-    assert f"3 replicas became {desired}" in line.owner.evidence[0]
+    assert f"changed replicas 3 -> {desired}" in line.owner.evidence[0]
     assert "CloudTrail" in line.owner.evidence[0]
     world.run(10 * MINUTE)
     assert (world.sizes(), world.waiting) == ({"general": 3}, []), world.told()

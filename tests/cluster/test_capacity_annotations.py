@@ -86,7 +86,7 @@ def test_no_gpus_are_no_devices() -> None:
 @pytest.mark.parametrize(
     ("annotations", "told"),
     [
-        (_gpus(gpu_count="2"), "gpu-count is ignored: it counts only with"),
+        (_gpus(gpu_count="2"), "gpu-count is ignored: it needs"),
         (_gpus(dra_driver="gpu.nvidia.com"), "dra-driver is ignored: "),
         (_gpus(dra_driver="gpu.nvidia.com", gpu_count="two"), 'gpu-count: "two" is not a whole number'),
         (_gpus(dra_driver="gpu.nvidia.com", gpu_count="129"), "gpu-count: 129 is more than the 128 devices"),

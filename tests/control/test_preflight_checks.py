@@ -155,7 +155,7 @@ def test_the_namespace_of_lease_and_state(mode: RunMode, error: ApiError, state:
         (NOW, NOW + 31, State.WARN, "our clock and the API server's are 31 s apart, and ages are counted across both"),
         (NOW - 40, NOW + 31, State.WARN, "our clock and the API server's are 40 s apart, and ages are counted across both"),
         (None, NOW + 5, State.PASS, "our clock and the API server's differ by 5 s"),
-        (None, None, State.WARN, "the API server does not say what time it is"),
+        (None, None, State.WARN, "the API server does not tell its time"),
     ],
 )
 def test_the_clocks_of_both_servers(workload: int | None, management: int | None, state: State, message: str) -> None:
@@ -193,7 +193,7 @@ def _deployment(name: str, replicas: int = 1, kind: str = "Deployment") -> Contr
         (_with(_deployment("coredns")), ""),
         (
             _with(_deployment("karpenter"), rivals=("a Lease is renewed", "a Lease is renewed")),
-            "Deployment kube-system/karpenter has 1 replicas, and a Lease is renewed",
+            "Deployment kube-system/karpenter has 1 replica, and a Lease is renewed",
         ),
     ],
 )

@@ -50,12 +50,12 @@ def _run(path: Path, *arguments: str, **spec: Any) -> Result:
     [
         ({"groups": [{"name": "general", "nodes": 1, "atLeast": 1, "atMost": 1}], "pendingPods": 0}, ""),
         ({"groups": [{"name": "general", "atLeast": 1}]}, ""),
-        ({"groups": [{"name": "general", "nodes": 2}]}, "general has 1 nodes at the end, 2 are expected"),
-        ({"groups": [{"name": "general", "nodes": 0}]}, "general has 1 nodes at the end, 0 are expected"),
-        ({"groups": [{"name": "general", "atLeast": 2}]}, "general has 1 nodes at the end, at least 2 are expected"),
-        ({"groups": [{"name": "general", "atMost": 0}]}, "general has 1 nodes at the end, at most 0 are expected"),
-        ({"groups": [{"name": "other", "atLeast": 1}]}, "other has 0 nodes at the end, at least 1 are expected"),
-        ({"pendingPods": 1}, "0 pods are pending at the end, 1 are expected"),
+        ({"groups": [{"name": "general", "nodes": 2}]}, "general has 1 node at the end instead of 2"),
+        ({"groups": [{"name": "general", "nodes": 0}]}, "general has 1 node at the end instead of 0"),
+        ({"groups": [{"name": "general", "atLeast": 2}]}, "general has 1 node at the end instead of at least 2"),
+        ({"groups": [{"name": "general", "atMost": 0}]}, "general has 1 node at the end instead of at most 0"),
+        ({"groups": [{"name": "other", "atLeast": 1}]}, "other has 0 nodes at the end instead of at least 1"),
+        ({"pendingPods": 1}, "0 pending pods at the end instead of 1"),
     ],
 )
 def test_what_must_be_true_at_the_end(tmp_path: Path, expect: dict[str, Any], told: str) -> None:
@@ -68,7 +68,7 @@ def test_what_must_be_true_at_the_end(tmp_path: Path, expect: dict[str, Any], to
 def test_pods_that_are_pending_at_the_end_are_counted(tmp_path: Path) -> None:
     """Of nine pods of a core four are on the node, and no machine comes within ten seconds."""
     events = [{"at": "50s", "scale": {"workload": "shop/web", "replicas": 9}}]
-    assert "5 pods are pending at the end, 0 are expected" in _run(tmp_path, expect={"pendingPods": 0}, events=events).output
+    assert "5 pending pods at the end instead of 0" in _run(tmp_path, expect={"pendingPods": 0}, events=events).output
     assert json.loads(_run(tmp_path, "-o", "json", events=events).output)["summary"]["podsPending"] == 5
 
 

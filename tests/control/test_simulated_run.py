@@ -58,7 +58,7 @@ def test_unmet_expectation_is_told_and_fails(tmp_path):
     path.write_text(text)
     result = _run("--simulate", str(path))
     assert result.return_value == 1
-    assert "gpu has 0 nodes at the end, 7 are expected" in result.output
+    assert "gpu has 0 nodes at the end instead of 7" in result.output
 
 
 def test_until_shortens_the_run():

@@ -151,7 +151,7 @@ def test_the_autoscaler_of_the_platform_holds() -> None:
         server.put(f"/apis/apps/v1/namespaces/crusoe-system/deployments/{found['metadata']['name']}", found)
         return RivalWatch((server,), (), monotonic=lambda: 0.0, wall_seconds=lambda: 0.0).evidence()
 
-    assert evidence(1) == ("Deployment crusoe-system/cluster-autoscaler has 1 replicas",)
+    assert evidence(1) == ("Deployment crusoe-system/cluster-autoscaler has 1 replica",)
     assert evidence(0) == ()
 
 

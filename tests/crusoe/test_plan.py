@@ -146,7 +146,7 @@ def test_the_autoscaler_of_the_platform_in_a_snapshot() -> None:
         plan = plan_of(HEAD + crusoe_group("h100"), files(pool("h100")), there, waiting("one", "h100"))
         assert (group(plan, "h100").owner.state, group(plan, "h100").desired) == (state, 0 if replicas else 1)
         if replicas:
-            assert "Deployment crusoe-system/cluster-autoscaler has 1 replicas" in group(plan, "h100").owner.evidence
+            assert "Deployment crusoe-system/cluster-autoscaler has 1 replica" in group(plan, "h100").owner.evidence
 
 
 def test_no_removal_before_somebody_has_tried() -> None:

@@ -99,7 +99,7 @@ def test_what_is_begun(service: Service) -> None:
     why = "if its count is lowered here, the platform chooses the machine that it deletes"
     assert result == WriteResult(code=WriteCode.REFUSED, message=f"{NAME}: {why}")
     assert trims.provider.may_begin(ref(pool), "m-9", "n", trims.bound(pool)) == result
-    stale = WriteResult(code=WriteCode.STALE, message=f"{NAME} has 3 replicas, 4 were judged")
+    stale = WriteResult(code=WriteCode.STALE, message=f"{NAME} has 3 replicas, and 4 when the plan was made")
     judged = msgspec.structs.replace(trims.bound(pool), replicas=4)
     assert trims.provider.may_begin(ref(pool), victim.id, "n", judged) == stale
 

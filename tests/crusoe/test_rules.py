@@ -86,7 +86,7 @@ def test_the_autoscaler_of_the_platform(there: Object, *, told: bool) -> None:
     expected = Finding(
         code="AutoscalerOfPlatform",
         object=f"Deployment crusoe-system/{name}",
-        message="it has 1 replicas and sizes every node pool of the cluster",
+        message="it has 1 replica and sizes every node pool of the cluster",
         advice="run one autoscaler: hold these groups with a reason and an end while it runs, or scale it to 0 for good",
     )
     assert found(HEAD + group_text(), there) == ([expected] if told else [])

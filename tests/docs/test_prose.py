@@ -128,6 +128,7 @@ def x():
     "broken",
     [
         "NodePorts says no on 3 nodes",
+        "the group has X nodes",
         "the signature does not count",
         "wait for 1 nodes there",
         "it leaves at once",

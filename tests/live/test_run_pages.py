@@ -184,4 +184,4 @@ def test_somebody_with_the_right_sees_what_it_is_for(outside: Outside) -> None:
 def test_where_the_api_server_does_not_judge_nobody_gets_in(control_plane: ControlPlane) -> None:
     """A loop that may not ask who somebody is says that it cannot tell."""
     api = connect(control_plane.kubeconfig_of("pages-no-rights"))
-    assert refusal(api, "not.a.token", "/plan") == Refusal(503, "the API server could not judge the token")
+    assert refusal(api, "not.a.token", "/plan") == Refusal(503, "the API server could not review the token")

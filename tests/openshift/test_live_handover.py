@@ -147,7 +147,7 @@ def test_an_autoscaler_at_work_holds_what_it_would_size(new_set: NewSet, control
         with Reconciler(user(control_plane, "beside-autoscaler"), file, f"--namespace={HOME}", "--period=1") as process:
             plan = process.plan(lambda plan: plan["groups"][0]["owner"]["state"] == "Held")
             assert plan["groups"][0]["owner"]["by"] == "cluster-autoscaler"
-            assert plan["groups"][0]["owner"]["evidence"] == [f"Deployment {NAMESPACE}/cluster-autoscaler-default has 1 replicas"]
+            assert plan["groups"][0]["owner"]["evidence"] == [f"Deployment {NAMESPACE}/cluster-autoscaler-default has 1 replica"]
             turns = process.turns()
             process.until_page("/metrics", lambda *_: process.turns() > turns + 1)
             assert writes_of(control_plane, "beside-autoscaler") == []

@@ -91,7 +91,7 @@ def test_s7_nodes_that_come_back_and_the_autoscaler_that_brings_them(
     found = check(document, "NodesComeBack")
     assert found["state"] == "Warn"
     assert node["metadata"]["name"] in found["message"]
-    assert f"Deployment {NAMESPACE}/cluster-autoscaler has 1 replicas" in found["message"]
+    assert f"Deployment {NAMESPACE}/cluster-autoscaler has 1 replica" in found["message"]
     assert check(document, "OtherAutoscalers")["state"] == "Warn"
 
 

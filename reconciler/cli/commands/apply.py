@@ -62,7 +62,7 @@ def command(
     refusal says which. A scale-up takes the smaller of both counts. Exit code 0: everything was done, and 1: something was not.
 
     An approval is a trailer of a commit message. It approves one saved plan for one cluster and one policy, until an instant. A
-    refusal prints the whole line. An approval counts once: after the plan has been carried out, it matches nothing.
+    refusal prints the whole line. An approval applies once: after the plan has been carried out, it matches nothing.
 
     \b
       Reconciler-Approve: policy=sha256:… plan=sha256:… cluster=prod

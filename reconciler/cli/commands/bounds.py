@@ -70,7 +70,7 @@ def command(
     The reconciler's own account may not write it. There are two ways to keep it up to date. Run this command with --apply next to
     the loop, under its own account and with the same source (git, a directory, Flux, custom resources). A bad commit then leaves
     the bounds as they are. Or keep the output in git, and let the person who installs the reconciler apply it. A hold with an end
-    then counts until the bounds are rendered again.
+    then applies until the bounds are rendered again.
 
     A group that is held or whose mode is Observe keeps its size. Without --cluster, --context or --apply, only NodeGroups count,
     with the sizes in policy files. With --check, the exit code is 1 if FILE differs.

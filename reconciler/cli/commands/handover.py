@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from reconciler.cli.inputs.plan import live_options, side_options
+from reconciler.values.plural import count_text
 
 if TYPE_CHECKING:
     from reconciler.cluster.target import TargetFacts
@@ -57,7 +58,7 @@ def command(
     facts = _target(inputs.world, known[platform].kinds, target)
     case = HandoverCase(facts=facts, world=inputs.world, policy=inputs.policy, now_seconds=inputs.now_seconds)
     handover = known[platform].back(case) if back else known[platform].to_us(case)
-    click.echo(handover_text(f"{facts.ref} at {facts.replicas} replicas", handover), nl=False)
+    click.echo(handover_text(f"{facts.ref} at {count_text(facts.replicas or 0, 'replica')}", handover), nl=False)
     return EXIT_CHANGES if detailed_exitcode and handover.next < len(handover.steps) else EXIT_OK
 
 

@@ -8,6 +8,7 @@ import click
 from reconciler.cli.inputs.connection import connection_options
 from reconciler.cli.inputs.named_path import NAMED_PATH
 from reconciler.cli.outputs.telling import tell
+from reconciler.values.plural import count_text
 
 if TYPE_CHECKING:
     from reconciler.cli.inputs.connections import ConnectionChoice
@@ -61,7 +62,7 @@ def command(out: Path, *, force: bool, name: str | None, cluster_path: Path | No
     write_policies(out, files, int(time.time()), force=force)
     count = files["groups.yaml"].count("\nkind: NodeGroup\n")
     commented = files["groups.yaml"].count("\n# kind: NodeGroup\n")
-    tell(f"{', '.join(str(out / file) for file in files)}: policy {chosen} with {count} groups, mode Observe")
+    tell(f"{', '.join(str(out / file) for file in files)}: policy {chosen} with {count_text(count, 'group')}, mode Observe")
     if commented:
         tell(f"note: {commented} more are commented out, each with the reason: look for 'Not in force' in {out / 'groups.yaml'}")
     tell(f"next: {_plan_command(out, cluster_path, choice)}")

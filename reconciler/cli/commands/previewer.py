@@ -11,7 +11,7 @@ _FILE = NAMED_PATH
 
 
 @click.command("previewer")
-@click.option("--host", type=click.Choice(["github", "gitlab"]), default="github", show_default=True, help="Whose API is spoken.")
+@click.option("--host", type=click.Choice(["github", "gitlab"]), default="github", show_default=True, help="The code host.")
 @click.option("--api-url", metavar="URL", help="The API of a server of your own [default: api.github.com, gitlab.com].")
 @click.option("--repository", metavar="NAME", required=True, help="owner/name, or GitLab's project id or group/name.")
 @click.option("--git", "git_url", metavar="URL", required=True, help="Where that repository is fetched from: https://…, ssh://….")

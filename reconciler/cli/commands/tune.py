@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 )  # fmt: skip
 @click.option(
     "--objective", metavar="TERM[=WEIGHT]", multiple=True,
-    help="What counts: cost, wait, evictions or changes. One may then pay for another "
+    help="The objective: cost, wait, evictions or changes. One may then pay for another "
     "[default: cost and wait, and neither gets worse].",
 )  # fmt: skip
 @click.option(
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 @click.option("--workers", metavar="N", type=click.IntRange(1, 64), default=1, show_default=True, help="Processes.")
 @click.option(
     "--resume", metavar="PATH", type=NAMED_PATH,
-    help="Keep finished trials in this file, and go on from there. Of a directory, all files count.",
+    help="Keep finished trials in this file, and go on from there. Of a directory, all files are read.",
 )  # fmt: skip
 @click.option(
     "--part", metavar="I/N",

@@ -23,8 +23,8 @@ _OPTIONS = (
     ),
     click.option("--approved-by", metavar="REF", help="Commit whose trailers approve."),
     click.option("--repo", metavar="DIR", type=_FILE, default=Path(), help="Its repository [default: this directory]."),
-    click.option("--allowed-signers", metavar="FILE", type=_FILE, help="It counts only if one of these SSH keys signed it."),
-    click.option("--gpg-keys", metavar="FILE", type=_FILE, help="It counts only if one of these exported GPG keys signed it."),
+    click.option("--allowed-signers", metavar="FILE", type=_FILE, help="Valid only if one of these SSH keys signed it."),
+    click.option("--gpg-keys", metavar="FILE", type=_FILE, help="Valid only if one of these exported GPG keys signed it."),
     click.option(
         "--any-author", is_flag=True, help="Accept an approval by any author, signed or not: anyone who can commit can approve."
     ),

@@ -45,7 +45,7 @@ def approval_choice(given: "Mapping[str, Any]") -> tuple[ApprovalChoice, dict[st
         raise click.UsageError("--any-author goes with --approved-by REF, instead of --allowed-signers and --gpg-keys")
     if choice.approved_by is not None and not keys and not choice.any_author:
         raise click.UsageError(
-            "an approval counts if its approver signed the commit. Name the approvers with --allowed-signers or --gpg-keys. "
+            "an approval is valid if its approver signed the commit. Name the approvers with --allowed-signers or --gpg-keys. "
             "--any-author trusts anyone who can write a commit"
         )
     return choice, {name: value for name, value in given.items() if name not in names}

@@ -96,7 +96,7 @@ class LiveInputs:
         try:
             return LiveMemoryStore(StateObject(self.connections.management, own_namespace(namespace), policy)).load()
         except StoreUnavailableError as error:
-            tell(f"warning: timers count from now: {error}")
+            tell(f"warning: timers begin now: {error}")
             return Memory()
 
 

@@ -206,7 +206,7 @@ def _report(tree: PolicyTree) -> None:
 def _chosen(tree: PolicyTree, root: Path, name: str | None, cluster: ClusterIdentity | None) -> PolicySet:
     names = [entry.policy.name for entry in tree.sets]
     if not names and cluster is not None:
-        raise InputError(f"{root}: no NodeGroupPolicy counts in cluster {cluster.title}")
+        raise InputError(f"{root}: no NodeGroupPolicy applies in cluster {cluster.title}")
     if not names:
         where = (
             f"no NodeGroupPolicy in {tree.files} {'file' if tree.files == 1 else 'files'}" if tree.files else "no policy files"

@@ -7,6 +7,7 @@ from reconciler.plan.replay import RunTotals
 from reconciler.plan.waiting_times import falls_on_never
 from reconciler.rendering.documents.simulated_run import RunAction, RunDocument, RunTurn
 from reconciler.values.duration import duration_text
+from reconciler.values.plural import count_text
 
 _VERBS = {
     "Resize": "resize",
@@ -41,14 +42,15 @@ def summary_lines(document: RunDocument) -> Iterator[str]:
     hours = total.node_seconds / 3600
     money = "" if total.cost is None else f", {total.cost} {total.currency}"
     if total.unpriced and total.cost is not None:
-        money += f" (without {len(total.unpriced)} targets that have no price)"
+        money += f" (without {count_text(len(total.unpriced), 'target')} without a price)"
     yield f"Scenario {document.scenario}: {duration_text(total.seconds)} of virtual time, {document.decisions} decisions"
     waits = ((50, "p50", total.wait_p50_seconds), (95, "p95", total.wait_p95_seconds), (100, "longest", total.wait_max_seconds))
     waited = ", ".join(f"{_waited(total, percent, seconds)} ({name})" for percent, name, seconds in waits)
     never = f"{total.pods_never_placed} never got a node, {total.pods_pending} still pending"
     yield f"  pods        {total.pods_placed} placed, waited {waited}, {never}"
     yield f"  nodes       {total.nodes_joined} joined, {total.nodes_removed} removed, {hours:.1f} node hours{money}"
-    yield f"  actions     {document.actions} done, {total.writes_refused} writes refused, {total.evictions} pods evicted"
+    refused, evicted = count_text(total.writes_refused, "write"), count_text(total.evictions, "pod")
+    yield f"  actions     {document.actions} done, {refused} refused, {evicted} evicted"
     yield f"  violations  {len(document.violations)}"
     for sentence in document.unmet:
         yield f"  NOT MET     {sentence}"

@@ -71,7 +71,7 @@ def assemble(intake: Intake, manifest: Manifest) -> World:
     if seconds is None:
         seconds = intake.newest.seconds
         if not seconds:
-            message = "no object has a time and no snapshot.yaml has capturedAt: ages and timers count from 1970"
+            message = "no object has a time and no snapshot.yaml has capturedAt: ages and timers begin in 1970"
             problems.append(WorldProblem(code="NoTimestamp", object="", message=message))
     if version is None:
         problems.extend(_by_release(pods, intake))

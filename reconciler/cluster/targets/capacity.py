@@ -72,7 +72,7 @@ def _gpus(annotations: Mapping[str, str], amounts: dict[str, int], problems: lis
         problems.extend(f"{key} is ignored: {GPU_COUNT_KEY} is missing, and it applies only with both" for key in named)
         return ()
     if not named:
-        problems.append(f"{GPU_COUNT_KEY} is ignored: it counts only with {GPU_TYPE_KEY} or {DEVICES_KEY}, and both are missing")
+        problems.append(f"{GPU_COUNT_KEY} is ignored: it needs {GPU_TYPE_KEY} or {DEVICES_KEY}, and both are missing")
         return ()
     if resource:
         _read(amounts, problems, resource, GPU_COUNT_KEY, annotations[GPU_COUNT_KEY])

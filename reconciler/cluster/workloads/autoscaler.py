@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable
 
 from reconciler.cluster.workloads.workload import Controller
+from reconciler.values.plural import count_text
 
 NAME = "cluster-autoscaler"
 HOME = "kube-system"
@@ -28,7 +29,7 @@ def runs_autoscaler(image: str, command: Iterable[str], args: Iterable[str]) -> 
 def has_replicas(namespace: str, name: str, replicas: int | None) -> str:
     """Evidence of one at work; empty where it has none. The server's own default where replicas are left out is 1."""
     count = 1 if replicas is None else replicas
-    return f"Deployment {namespace}/{name} has {count} replicas" if count else ""
+    return f"Deployment {namespace}/{name} has {count_text(count, 'replica')}" if count else ""
 
 
 def at_work(controllers: Iterable[Controller], namespaces: frozenset[str]) -> tuple[str, ...]:

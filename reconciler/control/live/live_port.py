@@ -248,7 +248,9 @@ class LivePort:
         try:
             now = before_write()
         except (ApiError, UnreachableError) as error:
-            return WriteResult(code=WriteCode.UNAVAILABLE, message=f"{target}: what other policies have cannot be read: {error}")
+            return WriteResult(
+                code=WriteCode.UNAVAILABLE, message=f"{target}: the targets of other policies cannot be read: {error}"
+            )
         judged = self._world.claims if self._world is not None else ()
         claims = claims_on(now, str(target))
         if claims == claims_on(judged, str(target)):

@@ -66,7 +66,7 @@ def _loop(seen: Seen) -> Iterator[Metric]:
     revision.add_metric([seen.policy_revision], 1)
     yield revision
     actions = (((kind, result), count) for kind, result, count in seen.actions)
-    yield _counter("reconciler_actions", "Actions of plans by kind and by what became of them.", ("kind", "result"), actions)
+    yield _counter("reconciler_actions", "Actions of plans by kind and result.", ("kind", "result"), actions)
     yield _counter("reconciler_added_nodes", "Nodes asked for.", (), (((), seen.added_nodes),))
     yield _counter("reconciler_removed_nodes", "Nodes drained and removed.", (), (((), seen.removed_nodes),))
     yield _counter("reconciler_failed_removals", "Removals that were given up and undone.", (), (((), seen.failed_removals),))

@@ -111,7 +111,7 @@ class FollowedSource:
 
     def _broke(self, error: Exception) -> None:
         """Once, until something else breaks or nothing does."""
-        message = f"what follows a look at {self._policy.standing.source} ended by a defect: {type(error).__name__}: {error}"
+        message = f"the work after a look at {self._policy.standing.source} ended by a defect: {type(error).__name__}: {error}"
         if message != self._reported:
             self._reported = message
             self._say(SourceEvent(type="Warning", reason="LookBroken", message=message))

@@ -11,6 +11,7 @@ from reconciler.kube.custom.status import Condition
 from reconciler.plan.plan import GroupLine, OwnerState
 from reconciler.policy.problems.problem import Problem
 from reconciler.values.clauses import clauses
+from reconciler.values.plural import count_text
 from reconciler.values.two_sentences import two_sentences
 
 _NOT_HELD = Condition(type="Held", status="False", reason="NotHeld", message="replicas are decided here")
@@ -58,10 +59,10 @@ def _of_line(line: GroupLine, *, observed: bool) -> tuple[Condition, ...]:
     if line.held:
         return _main("True", "Held", _why_held(line))
     if line.current == line.desired:
-        return _main("True", "AsDesired", f"{line.current} replicas, as desired")
+        return _main("True", "AsDesired", f"{count_text(line.current, 'replica')}, as desired")
     change = f"{line.current} -> {line.desired} replicas"
     if observed:
-        return _main("True", "Observed", f"{change} is what would be done: mode is Observe")
+        return _main("True", "Observed", f"{change} would be set, but the mode is Observe")
     return _main("Unknown", "Resizing", change, reconciling=True)
 
 

@@ -13,6 +13,7 @@ from reconciler.decisions.decide import DEFAULT_WORK_BUDGET
 from reconciler.plan.plan import Action, ActionKind, Plan
 from reconciler.providers.contract import ClusterPort, RemovalProgress, RemovalState
 from reconciler.values.clauses import clauses
+from reconciler.values.plural import count_text, verb_for
 
 
 class Departures:
@@ -126,9 +127,14 @@ class Departures:
 def _sentence(removal: RemovalProgress) -> str:
     match removal.state:
         case RemovalState.FINISHED:
-            return f"node {removal.node}: drained, its machine is being deleted. {removal.target} has {removal.replicas} replicas"
+            has = count_text(removal.replicas or 0, "replica")
+            return f"node {removal.node}: drained, its machine is being deleted. {removal.target} has {has}"
         case RemovalState.FAILED:
             return f"node {removal.node} stays: {removal.message} [{removal.code}]"
         case _:
-            pods = f"{removal.remaining} pods have not left yet" if removal.remaining else "it is empty"
+            pods = (
+                f"{count_text(removal.remaining, 'pod')} {verb_for(removal.remaining, 'has', 'have')} not left yet"
+                if removal.remaining
+                else "it is empty"
+            )
             return f"node {removal.node}: {pods}" + (f". {removal.message}" if removal.message else "")

@@ -9,6 +9,7 @@ from reconciler.control.turn.turn_report import ActionResult, LoopReport, Result
 from reconciler.plan.decided import Decision, Fate
 from reconciler.plan.plan import ActionKind, Plan
 from reconciler.providers.contract import RemovalProgress, RemovalState
+from reconciler.values.plural import count_text
 
 MOST = 500
 """Actions that are remembered. One plan may have more; the page folds what is alike and shows twenty."""
@@ -97,7 +98,7 @@ class History:
             elif missing <= 0:
                 fate, words = Fate.DONE, "all of them have joined"
             elif line.current < entry.to and at_seconds - entry.at_seconds > _FOLLOWS_WITHIN_SECONDS:
-                fate, words = Fate.FAILED, f"{line.current} replicas are asked for now, {there} are nodes"
+                fate, words = Fate.FAILED, f"{count_text(line.current, 'desired replica')} now, and {count_text(there, 'node')}"
             else:
                 fate, words = Fate.UNDER_WAY, f"{missing} of them still to join"
             since = entry.fate_seconds if fate is entry.fate else at_seconds

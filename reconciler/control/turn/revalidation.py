@@ -7,6 +7,7 @@ from reconciler.cluster.world import World
 from reconciler.decisions.ownership.other_policies import claim_words, claims_on, promised_since
 from reconciler.decisions.reasons.sizes import PendingPods
 from reconciler.plan.plan import Action, Bound
+from reconciler.values.plural import count_text
 
 
 class Stands(msgspec.Struct, frozen=True):
@@ -33,7 +34,8 @@ def revalidate(action: Action, judged: World, fresh: World) -> Stands | Moved:
     if facts is None:
         return Moved(f"{action.target} is not there any more")
     if (facts.replicas or 0) != action.bound.replicas:
-        return Moved(f"{action.target} has {facts.replicas} replicas now, {action.bound.replicas} were judged")
+        now = count_text(facts.replicas or 0, "replica")
+        return Moved(f"{action.target} has {now} now, and {action.bound.replicas} when the plan was made")
     if fresh is not judged:
         before = _facts(judged, action.target)
         if before is None or before.owner != facts.owner:

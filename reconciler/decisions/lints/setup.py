@@ -10,6 +10,7 @@ from reconciler.cluster.world import World
 from reconciler.decisions.lints.finding import platform_lints
 from reconciler.decisions.view import View
 from reconciler.plan.finding import Finding
+from reconciler.values.plural import count_text
 from reconciler.values.whole_number import whole_number
 
 
@@ -41,7 +42,7 @@ def _budgets_that_block(world: World) -> Iterator[Finding]:
             yield Finding(
                 code="BudgetBlocksEveryDrain",
                 object=f"PodDisruptionBudget {budget.namespace}/{budget.name}",
-                message=f"{why}, so none of its {budget.expected_pods} pods can ever be evicted",
+                message=f"{why}, so its {count_text(budget.expected_pods, 'pod')} can never be evicted",
                 advice="allow one: maxUnavailable: 1, or more replicas than minAvailable",
             )
 

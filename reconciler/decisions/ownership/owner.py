@@ -290,7 +290,7 @@ def _stranger(facts: TargetFacts, evidence: OwnerEvidence, terms: Terms) -> tupl
         return None
     change = f"our replicas {undone.ours} became {undone.theirs} through a write that left no trace"
     if not recorded:
-        change = two_sentences(f"{undone.ours} replicas became {undone.theirs} by somebody else", undone.found_in)
+        change = two_sentences(f"somebody else changed replicas {undone.ours} -> {undone.theirs}", undone.found_in)
     wait = f"{_AS_PERSON} for {duration_text(terms.human_hold_seconds)}, until {instant_text(until)}"
     return OwnerState.HELD, "a writer without a name" if recorded else undone.writer, (change, wait)
 

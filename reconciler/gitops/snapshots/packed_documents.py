@@ -24,7 +24,7 @@ def documents(repository: Repository, entries: Sequence[Entry], where: str) -> d
     """
     files = [entry for entry in entries if entry.mode in FILES and entry.path.removesuffix(_GZIPPED).endswith(SUFFIXES)]
     if len(files) > MOST_FILES:
-        raise RepositoryError(f"{where} has {len(files)} files, and a snapshot may have {MOST_FILES}")
+        raise RepositoryError(f"{where}: {len(files)} files, and a snapshot may have {MOST_FILES}")
     return dict(_contents(repository, files))
 
 

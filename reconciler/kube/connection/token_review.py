@@ -62,7 +62,7 @@ def refusal(api: Api, token: str, path: str) -> Refusal | None:
         answer = api.write("POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews", body)
         allowed = decode(answer, _AccessReview).status.allowed
     except (ApiError, UnreachableError, msgspec.MsgspecError):
-        return Refusal(503, "the API server could not judge the token")
+        return Refusal(503, "the API server could not review the token")
     return None if allowed else Refusal(403, f"{review.user.username} may not get {path}")
 
 

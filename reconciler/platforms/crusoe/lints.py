@@ -6,6 +6,7 @@ from reconciler.decisions.lints.finding import PlatformLints
 from reconciler.decisions.view import View
 from reconciler.plan.finding import Finding
 from reconciler.platforms.crusoe.kinds import NODE_POOL
+from reconciler.values.plural import count_text
 
 AUTOSCALER_NAMESPACE = "crusoe-system"
 
@@ -20,7 +21,7 @@ def findings(view: View) -> Iterator[Finding]:
             yield Finding(
                 code="AutoscalerOfPlatform",
                 object=f"Deployment {item.namespace}/{item.name}",
-                message=f"it has {item.replicas} replicas and sizes every node pool of the cluster",
+                message=f"it has {count_text(item.replicas, 'replica')} and sizes every node pool of the cluster",
                 advice="run one autoscaler: hold these groups with a reason and an end while it runs, or scale it to 0 for good",
             )
 

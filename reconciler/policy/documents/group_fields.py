@@ -113,7 +113,7 @@ class Consolidation(msgspec.Struct, Generic[Missing], frozen=True, kw_only=True)
         Key(
             "With Balanced, each moved pod must save at least half of what a pod costs on average here. That is the price of all "
             "nodes by their pods. Pods younger than an hour count once more. So do those with a priority above 0. "
-            "A larger minSavingPerMovedPod counts instead.",
+            "A larger minSavingPerMovedPod applies instead.",
             "Balanced",
             default="Ignored",
             loosens=Disruption.IGNORED,

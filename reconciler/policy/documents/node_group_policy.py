@@ -132,7 +132,7 @@ class NodeGroupPolicy(msgspec.Struct, frozen=True, kw_only=True):
     ] = Mode.OBSERVE
     target_annotations: Annotated[
         TargetAnnotations,
-        Key("Whether annotations and tags of the targets with size, options and capacity count.", "Ignore"),
+        Key("Whether annotations and tags of the targets with size, options and capacity apply.", "Ignore"),
     ] = TargetAnnotations.READ
     adopt_from: Annotated[
         tuple[str, ...],

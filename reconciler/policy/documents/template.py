@@ -232,7 +232,7 @@ class Template(msgspec.Struct, frozen=True, kw_only=True):
         Quantities,
         Key(
             "The room that volume drivers have on the disks of one node, by StorageClass. Without it, the "
-            "CSIStorageCapacities of a node of the group count. Classes without a provisioner get no volumes by it.",
+            "CSIStorageCapacities of a node of the group apply. Classes without a provisioner get no volumes by it.",
             "topolvm: 800Gi",
             kind=Kind.QUANTITY_MAP,
             unit=BYTES,

@@ -45,7 +45,7 @@ TOOLS: Mapping[str, Tool] = {
     "Pulumi": Tool(writes="`pulumi up`", instead="write options: {{ignoreChanges: [{path}]}} in this resource"),
     "Crossplane": Tool(
         writes="every reconciliation",
-        instead="move it from spec.forProvider to spec.initProvider, which counts only when the group is made",
+        instead="move it from spec.forProvider to spec.initProvider, which applies only when the group is made",
     ),
     "ACK": Tool(
         writes="every reconciliation",

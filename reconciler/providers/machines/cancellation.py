@@ -12,6 +12,7 @@ from reconciler.providers.machines.platform_hearing import PlatformHearing
 from reconciler.providers.machines.removal import MachineRemovals
 from reconciler.providers.machines.targets import MachineTargets
 from reconciler.providers.ownership_guard import objection
+from reconciler.values.plural import count_text
 
 
 class MachineCancellations:
@@ -81,7 +82,8 @@ class MachineCancellations:
         if beside <= replicas:
             return None
         target = reading.facts.ref
-        message = f"{target} has {beside} machines apart from those that failed: {replicas} replicas could end a running one"
+        has, would = count_text(beside, "machine"), count_text(replicas, "replica")
+        message = f"{target} has {has} apart from those that failed, so {would} could end a running one"
         return WriteResult(code=WriteCode.STALE, message=message)
 
     def _replace(self, reading: Reading, living: list[MachineReading]) -> WriteResult:

@@ -2,6 +2,7 @@
 
 from reconciler.providers.contract import WriteCode, WriteResult
 from reconciler.providers.machines.dialect import MachineReading, Reading
+from reconciler.values.plural import count_text
 
 
 def unfit(current: MachineReading | None, machine: str, node: str) -> WriteResult | None:
@@ -46,5 +47,5 @@ def below(reading: Reading, floor: int, before: int) -> WriteResult | None:
     replicas = (reading.facts.replicas or 0) - before
     if replicas - 1 >= floor:
         return None
-    message = f"{reading.facts.ref} has {replicas} replicas and must keep {floor}"
+    message = f"{reading.facts.ref} has {count_text(replicas, 'replica')} and must keep {floor}"
     return WriteResult(code=WriteCode.REFUSED, message=message)

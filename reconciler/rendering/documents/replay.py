@@ -22,6 +22,7 @@ from reconciler.rendering.documents.blocks import (
 from reconciler.rendering.words.fold import NAMES_SHOWN
 from reconciler.values.decoding import convert
 from reconciler.values.duration import duration_text
+from reconciler.values.plural import count_text
 
 _UNKNOWN = "unknown"
 COULD_NOT_GROW = "no group could grow, so the figures say nothing about this policy"
@@ -43,7 +44,7 @@ class FigureLine(msgspec.Struct, frozen=True):
 def heading_words(replay: Replay) -> Sentence:
     """`trace pool-2 · cluster prod · 96h of virtual time`."""
     cluster = (" · cluster ", Foreign(replay.cluster)) if replay.cluster else ()
-    when = f" · {duration_text(replay.seconds)} from {replay.start} · up to {replay.peak_demand_pods} pods"
+    when = f" · {duration_text(replay.seconds)} from {replay.start} · up to {count_text(replay.peak_demand_pods, 'pod')}"
     return ("trace ", Foreign(replay.trace), *cluster, when)
 
 

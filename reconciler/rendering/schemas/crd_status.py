@@ -80,7 +80,7 @@ _GROUP: dict[str, Schema] = {
     "current": _count("Replicas of the target at the last plan."),
     "desired": _count("Replicas after all actions of the last plan."),
     "wanted": _count("What a held group would do."),
-    "owner": _text("Whose the replicas are: Ours, Adoptable, Held or Unknown."),
+    "owner": _text("Who owns the replicas: Ours, Adoptable, Held or Unknown."),
     "reason": _text("The first reason of the last plan, in words."),
     "planDigest": _text(
         "The digest of the plan that this status comes from. A plan that changes nothing here leaves it unchanged."

@@ -10,6 +10,7 @@ from reconciler.simulation.embedded.durations import Durations
 from reconciler.simulation.embedded.objects import ClusterObjects
 from reconciler.simulation.embedded.pod_lifecycle import PodLifecycle
 from reconciler.simulation.embedded.pod_object import NodeObject, PodObject
+from reconciler.values.plural import count_text, verb_for
 
 DELETING_TAINT = "reconciler.dev/deleting"
 CORDON_TAINT = Taint("node.kubernetes.io/unschedulable", "", "NoSchedule")
@@ -79,7 +80,9 @@ class Drains:
             drain.done()
             return True
         if drain.taint is not None and now - drain.began >= self._durations.drain_timeout_seconds:
-            self._give_up(drain, drain.refusal or f"{len(left)} pods have not ended")
+            self._give_up(
+                drain, drain.refusal or f"{count_text(len(left), 'pod')} {verb_for(len(left), 'has', 'have')} not ended"
+            )
             return True
         if now < drain.retry_at:
             return False

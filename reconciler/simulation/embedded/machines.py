@@ -21,6 +21,7 @@ from reconciler.simulation.embedded.journal import Happened, Journal
 from reconciler.simulation.embedded.objects import ClusterObjects
 from reconciler.simulation.embedded.pod_lifecycle import PodLifecycle
 from reconciler.simulation.embedded.pod_object import NodeObject, PodObject
+from reconciler.values.plural import count_text
 from reconciler.values.whole_number import whole_number
 
 MachineKey = tuple[str, str]
@@ -275,7 +276,7 @@ class Machines:
             if machine.target == target and machine.name in names and machine.node:
                 return f"machine {machine.name} has become node {machine.node}"
         left = self._counts()[target] - sum(1 for key in self._without_node(target) if key[1] in names)
-        return f"{target} has {left} machines beside them, {replicas} are to remain" if left > replicas else ""
+        return f"{target} has {count_text(left, 'machine')} apart from them instead of {replicas}" if left > replicas else ""
 
     def cancel(self, target: TargetRef, names: tuple[str, ...]) -> None:
         """Machines that have no node are gone; the target follows its replicas."""

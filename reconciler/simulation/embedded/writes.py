@@ -11,6 +11,7 @@ from reconciler.simulation.embedded.cluster import SimulatedCluster
 from reconciler.simulation.embedded.drains import DELETING_TAINT, Drain
 from reconciler.simulation.embedded.field_owner import OUR_MANAGER, applied, claimed, conflict, disclaimed
 from reconciler.simulation.embedded.journal import Happened
+from reconciler.values.plural import count_text
 
 
 class Written(msgspec.Struct, frozen=True, kw_only=True):
@@ -197,5 +198,5 @@ def _moved(facts: TargetFacts, bound: Bound) -> str:
     if facts.resource_version != bound.resource_version:
         return f"{facts.ref} moved from resourceVersion {bound.resource_version} to {facts.resource_version}"
     if (facts.replicas or 0) != bound.replicas:
-        return f"{facts.ref} has {facts.replicas} replicas, {bound.replicas} were judged"
+        return f"{facts.ref} has {count_text(facts.replicas or 0, 'replica')}, and {bound.replicas} when the plan was made"
     return ""

@@ -19,6 +19,7 @@ from reconciler.simulation.scenarios.scenario import (
     WriteEvent,
 )
 from reconciler.simulation.scenarios.start_world import disruption_budget, pod_of
+from reconciler.values.plural import count_text
 
 ANY_GROUP = "*"
 
@@ -127,7 +128,7 @@ class ScenarioPlay:
         self._tell(budget.name, f"PodDisruptionBudget {budget.name} now says {bound}")
 
     def _write(self, target: TargetRef, event: WriteEvent, times: int) -> None:
-        self._tell(str(target), f"{event.manager} writes {event.replicas} replicas to {target}")
+        self._tell(str(target), f"{event.manager} writes {count_text(event.replicas, 'replica')} to {target}")
         self._cluster.write_replicas(target, event.replicas, event.manager, event.via)
         if times > 1:
             self._cluster.agenda.after(max(1, event.every.seconds), partial(self._write, target, event, times - 1))

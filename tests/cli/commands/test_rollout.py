@@ -67,7 +67,7 @@ def test_a_node_that_judging_fails_on(run: Run, monkeypatch: pytest.MonkeyPatch)
 def test_the_beginning_of_a_name_is_enough(run: Run) -> None:
     whole, begun = run("--rollout", "fixed"), run("--rollout", "fi")
     assert whole == begun
-    assert whole[1].startswith("Rollout of fixed: 2 nodes in 2 waves, 1 at once, ")
+    assert whole[1].startswith("Rollout of fixed: 2 nodes in 2 waves, 1 at a time, ")
 
 
 @pytest.mark.parametrize("output", ["text", "markdown", "html"])
@@ -80,7 +80,7 @@ def test_every_format_says_the_same(run: Run, output: str) -> None:
     for said in (
         "This is a prediction. Nothing is written",
         "The group is held: topology controller decides its replicas",
-        "Rollout of fixed: 2 nodes in 2 waves, 1 at once, ",
+        "Rollout of fixed: 2 nodes in 2 waves, 1 at a time, ",
         "[LocalStorage]",
         "[NotSafeToEvict]",
         "maxSurge 1, maxUnavailable 0",

@@ -248,7 +248,7 @@ _HELD_BY = Ownership(state=OwnerState.HELD, by="argocd", evidence=("applies repl
         ({}, False, ("True", "AsDesired"), "2 replicas, as desired", ("False", "NotHeld")),
         ({"desired": 3}, False, ("Unknown", "Resizing"), "2 -> 3 replicas", ("False", "NotHeld")),
         (
-            {"desired": 3}, True, ("True", "Observed"), "2 -> 3 replicas is what would be done: mode is Observe",
+            {"desired": 3}, True, ("True", "Observed"), "2 -> 3 replicas would be set, but the mode is Observe",
             ("False", "NotHeld"),
         ),
         (

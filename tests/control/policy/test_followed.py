@@ -80,7 +80,7 @@ def test_what_breaks_after_a_look_is_told_and_stops_nothing() -> None:
     assert stage.source.current().policy.name == "prod"
     assert len(stage.looked) == 2
     said = [(event.type, event.reason, event.message) for event in stage.said]
-    assert said == [("Warning", "LookBroken", "what follows a look at tree ended by a defect: RuntimeError: no room")]
+    assert said == [("Warning", "LookBroken", "the work after a look at tree ended by a defect: RuntimeError: no room")]
     stage.fault = None
     stage.source.poll()
     stage.fault = RuntimeError("no room")

@@ -114,7 +114,7 @@ def test_fewer_pods_are_news() -> None:
     stage = Stage(_result("n1"))
     for remaining in (3, 3, 1):
         stage.after("n1", removals=(_removal("n1", remaining=remaining),))
-    assert stage.said == ["node n1: 3 pods have not left yet", "node n1: 1 pods have not left yet"]
+    assert stage.said == ["node n1: 3 pods have not left yet", "node n1: 1 pod has not left yet"]
 
 
 def test_a_removal_that_failed_is_the_end_of_its_action() -> None:

@@ -263,7 +263,7 @@ def test_a_drain_that_takes_a_while_is_looked_at_again() -> None:
     document = stage.apply()
     assert (ends(document), document.complete) == ([("RemoveNode", "first", "Done", [])], True)
     assert stage.waits == 1
-    assert stage.told[0].startswith("node first-1: 1 pods have not left yet")
+    assert stage.told[0].startswith("node first-1: 1 pod has not left yet")
 
 
 class Held(GuardedPort):

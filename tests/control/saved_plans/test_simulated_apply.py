@@ -105,7 +105,7 @@ def test_what_happened_to_a_node_that_stays():
     assert happened(two_nodes(grace_seconds=900), policy(node_group("general", min=1, scale_down=AT_ONCE))) == (
         "1 node (general-2) began to drain",
         "1 pod (shop/small-1) evicted",
-        "general-2: DrainTimeout: 1 pods have not ended",
+        "general-2: DrainTimeout: 1 pod has not ended",
         "pods without a node: 0 before, 0 after",
     )
 

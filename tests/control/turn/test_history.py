@@ -77,7 +77,7 @@ def test_growth_that_was_taken_back():
     assert history.entries()[0].fate is Fate.UNDER_WAY
     history.turned(LoopReport(at_seconds=900, plan=plan(3, 2)))
     (entry,) = history.entries()
-    assert (entry.fate, entry.words) == (Fate.FAILED, "3 replicas are asked for now, 2 are nodes")
+    assert (entry.fate, entry.words) == (Fate.FAILED, "3 desired replicas now, and 2 nodes")
 
 
 def test_the_same_refusal_is_counted():

@@ -133,7 +133,7 @@ def test_replicas_that_moved_after_the_decision_are_not_overwritten():
     )
     report = bench.turn()
     assert _states(report) == [("Resize", ResultState.SKIPPED, "Stale")]
-    assert "has 2 replicas now, 1 were judged" in report.results[0].message
+    assert "has 2 replicas now, and 1 when the plan was made" in report.results[0].message
     assert bench.replicas() == 2
 
 

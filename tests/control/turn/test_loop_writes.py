@@ -261,7 +261,7 @@ def test_what_is_not_as_it_was_judged_is_not_written(action: Action) -> None:
     bench = Bench()
     report = bench.turn(msgspec.structs.replace(action, bound=msgspec.structs.replace(action.bound, replicas=4)))
     assert (_ends(report), bench.calls) == ([(ResultState.SKIPPED, "Stale")], [])
-    assert report.results[0].message == f"{GENERAL} has 3 replicas now, 4 were judged"
+    assert report.results[0].message == f"{GENERAL} has 3 replicas now, and 4 when the plan was made"
 
 
 def test_what_observes_and_what_is_held_is_not_written() -> None:

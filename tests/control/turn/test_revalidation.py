@@ -81,8 +81,8 @@ def test_a_node_that_was_not_judged_has_no_pod_that_was() -> None:
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"replicas": 3}, "has 3 replicas now, 2 were judged"),
-        ({"replicas": None}, "has None replicas now, 2 were judged"),
+        ({"replicas": 3}, "has 3 replicas now, and 2 when the plan was made"),
+        ({"replicas": None}, "has 0 replicas now, and 2 when the plan was made"),
         ({"paused": True}, "who owns the replicas of MachineDeployment prod/general has changed since they were judged"),
         ({}, "is not there any more"),
     ],

@@ -139,7 +139,7 @@ def test_five_nodes_with_a_surge_of_two_take_three_waves() -> None:
     assert (found.time.new_node_seconds, found.time.observed, found.time.seconds) == (1800, 0, 5490)
     assert (found.cost.surge_per_hour, found.cost.in_all, found.cost.currency) == ("0.80", "1.016667", "USD")
     assert _bounds(found) == [(2, "TargetPace"), (15, "RoomToGrow")]
-    assert found.summary == "Rollout of general: 5 nodes in 3 waves, 2 at once, at most 1h31m30s."
+    assert found.summary == "Rollout of general: 5 nodes in 3 waves, 2 at a time, at most 1h31m30s."
 
 
 def test_the_pace_is_the_one_that_the_nodes_of_the_group_show() -> None:
@@ -147,7 +147,7 @@ def test_the_pace_is_the_one_that_the_nodes_of_the_group_show() -> None:
     found = _predict(_paced(_group(5, "3"), 2, ready_after=120), _rules(price_per_hour="0.40"))
     assert (found.time.new_node_seconds, found.time.observed, found.time.seconds) == (120, 5, 450)
     assert found.cost.in_all == "0.083333"
-    assert found.summary == "Rollout of general: 5 nodes in 3 waves, 2 at once, about 7m30s."
+    assert found.summary == "Rollout of general: 5 nodes in 3 waves, 2 at a time, about 7m30s."
 
 
 @pytest.mark.parametrize(("ready", "took"), [([60, 90, 300], 90), ([60, 90], 90), ([60, 1801], 60), ([-5, 0], 1800)])
@@ -202,7 +202,7 @@ def test_a_node_with_a_pod_that_may_not_be_evicted_stays(named: str) -> None:
     found = _predict(_paced(cluster, 1), _rules())
     assert _kept(found) == {"general-2": [(named, "shop/alone-1")]}
     assert _waves(found) == [(1, ("general-1",)), (1, ("general-3",))]
-    assert found.summary.endswith("2 nodes in 2 waves, 1 at once, at most 1h1m. 1 node cannot be drained.")
+    assert found.summary.endswith("2 nodes in 2 waves, 1 at a time, at most 1h1m. 1 node cannot be drained.")
 
 
 @pytest.mark.parametrize(("pace", "forbidden"), [(None, False), (ONE_AT_A_TIME, True)])

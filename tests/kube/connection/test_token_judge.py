@@ -81,7 +81,7 @@ def test_every_refusal(reviews: Reviews) -> None:
     assert judge.refusal("good", "/plan", "10.0.0.1") == Refusal(403, "ada may not get /plan")
     reviews.users["good"] = USER | {"username": "unheard-of"}
     assert judge.refusal("good", "/status", "10.0.0.1") == Refusal(403, "unheard-of may not get /status")
-    unknown = Refusal(503, "the API server could not judge the token")
+    unknown = Refusal(503, "the API server could not review the token")
     for fails in (ApiError(500, "", "busy"), UnreachableError("gone"), msgspec.DecodeError("odd")):
         reviews.fails = fails
         assert reviews.judge().refusal("good", "/plan", "10.0.0.1") == unknown

@@ -146,7 +146,7 @@ def test_a_deployment_that_runs_one(server: Server, watch: RivalWatch, container
     server.deployments(deployment("any-name", 2, **container), deployment("off", 0, **container))
     assert server.look(watch) == ("Deployment kube-system/any-name has 2 replicas",)
     server.deployments(deployment("any-name", None, **container))
-    assert server.look(watch, DEPLOYMENTS_SECONDS) == ("Deployment kube-system/any-name has 1 replicas",)
+    assert server.look(watch, DEPLOYMENTS_SECONDS) == ("Deployment kube-system/any-name has 1 replica",)
     server.deployments()
     server.put(f"{DEPLOYMENTS.replace('kube-system', 'shop')}/any-name", deployment("any-name", 2, **container))
     assert server.look(watch, DEPLOYMENTS_SECONDS) == ()

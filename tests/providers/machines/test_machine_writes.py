@@ -394,9 +394,9 @@ def test_cancelled_in_place(machines: MachinesInMemory) -> None:
         ("a mark", WriteCode.REFUSED, "marked for deletion by somebody else"),
         ("others failed", WriteCode.STALE, "Machine m2 could go instead of the ones to cancel"),
         ("others marked", WriteCode.STALE, "Machine m3 could go instead of the ones to cancel"),
-        ("too many", WriteCode.STALE, "has 4 machines apart from those that failed: 3 replicas could end a running one"),
+        ("too many", WriteCode.STALE, "has 4 machines apart from those that failed, so 3 replicas could end a running one"),
         ("rollout", WriteCode.REFUSED, "is rolling out"),
-        ("moved", WriteCode.STALE, "5 replicas, 6 were judged"),
+        ("moved", WriteCode.STALE, "5 replicas, and 6 when the plan was made"),
         ("away", WriteCode.UNAVAILABLE, "could not be read"),
     ],
 )

@@ -27,7 +27,7 @@ from reconciler.values.money import price_text
 ADVICE = {
     "BlockedNamespace": "drain the node by hand, or remove the namespace from drain.blockedNamespaces",
     "ControllerNotFound": "delete the pod, or restore its controller",
-    "ControllerUnknown": "capture its controller as well, or correct what cannot be read",
+    "ControllerUnknown": "capture its controller as well, or correct the object that cannot be read",
     "CustomController": "annotate it safe-to-evict if its controller recreates it, or set drain.customControllers: Allow",
     "DoNotDisrupt": "wait until it ends, or remove the annotation",
     "DoNotDisruptUnreadable": "write true, false, a duration such as 4h, or an instant such as 2026-11-21T18:00:00Z",

@@ -40,7 +40,7 @@ def rollout_summary(rollout: Rollout) -> str:
     word = "about" if rollout.time.learned else "at most"
     parts = [
         f"{count_text(rollout.replaced, 'node')} in {count_text(len(rollout.waves), 'wave')}",
-        f"{max(len(wave.nodes) for wave in rollout.waves)} at once",
+        f"{max(len(wave.nodes) for wave in rollout.waves)} at a time",
         f"{word} {duration_text(rollout.time.seconds)}",
     ]
     stays = f". {count_text(len(rollout.kept), 'node')} cannot be drained" if rollout.kept else ""

@@ -13,6 +13,7 @@ from reconciler.providers.machines.dialect import Reading
 from reconciler.providers.machines.targets import MachineTargets
 from reconciler.providers.ownership_guard import not_ours, objection
 from reconciler.values.decoding import decoder
+from reconciler.values.plural import count_text
 
 
 class _NodeRef(msgspec.Struct):
@@ -74,7 +75,7 @@ class BlindRemovals:
         replicas = reading.facts.replicas or 0
         wrong = not_ours(reading.facts)
         if wrong is None and replicas - 1 < floor:
-            message = f"{target} has {replicas} replicas and must keep {floor}"
+            message = f"{target} has {count_text(replicas, 'replica')} and must keep {floor}"
             wrong = WriteResult(code=WriteCode.REFUSED, message=message)
         if wrong is None:
             try:

@@ -15,6 +15,7 @@ from reconciler.platforms.crusoe.writing.fresh import Reading
 from reconciler.platforms.crusoe.writing.notes import Intent, Notes
 from reconciler.platforms.crusoe.writing.write_answer import failed
 from reconciler.providers.contract import WriteCode, WriteResult
+from reconciler.values.plural import count_text
 
 
 class Cancellations:
@@ -35,9 +36,8 @@ class Cancellations:
             return self._delete(target, living)
         beside = reading.counted.difference(machines)
         if len(beside) > replicas:
-            message = (
-                f"{target} now has {len(beside)} machines apart from those that failed: count {replicas} could end a running one"
-            )
+            others = count_text(len(beside), "machine")
+            message = f"{target} now has {others} apart from those that failed, so count {replicas} could end a running one"
             return WriteResult(code=WriteCode.STALE, message=message)
         if living and reading.facts.keeps_nodes:
             return WriteResult(code=WriteCode.REFUSED, message=f"{target}: {reading.facts.keeps_nodes}")

@@ -6,6 +6,7 @@ from reconciler.rendering.printers.columns import Row, table
 from reconciler.rendering.printers.lines import Style, Tone
 from reconciler.rendering.printers.paragraphs import paragraph
 from reconciler.rendering.words.plain import listed, plain
+from reconciler.values.plural import count_text
 
 _MOST_PINS = 20
 
@@ -13,7 +14,10 @@ _MOST_PINS = 20
 def drain_report_text(report: DrainReport, *, width: int, colour: bool = False) -> str:
     """The table, the blockers of every node that is safe nowhere, and the pods that pin the most money."""
     style = Style(colour=colour)
-    lines = [style.paint(f"cluster {plain(report.cluster or '(unnamed)')} · {len(report.nodes)} nodes", Tone.HEADING), ""]
+    lines = [
+        style.paint(f"cluster {plain(report.cluster or '(unnamed)')} · {count_text(len(report.nodes), 'node')}", Tone.HEADING),
+        "",
+    ]
     columns = [
         Column(heading="node", shrinks=True),
         Column(heading="group", shrinks=True),
@@ -36,7 +40,7 @@ def drain_report_text(report: DrainReport, *, width: int, colour: bool = False) 
         for pin in report.pins[:_MOST_PINS]:
             lines += _pin(pin, report.currency, width)
         if len(report.pins) > _MOST_PINS:
-            lines.append(f"  and {len(report.pins) - _MOST_PINS} pods more (-o json lists all)")
+            lines.append(f"  and {count_text(len(report.pins) - _MOST_PINS, 'more pod')} (-o json lists all)")
     if report.without_requests:
         count = len(report.without_requests)
         names = listed(report.without_requests, 4)
