@@ -132,7 +132,7 @@ def command(
     if not found.edits:
         return EXIT_OK
     if body is not None:
-        save_document(_request(tuning, join_words), body)
+        save_document(_request(tuning, join_words, past), body)
     if write:
         for path in _write(past, found, policy_path):
             tell(f"{path}: changed")
@@ -318,11 +318,13 @@ def _rendered(tuning: "Tuning", output: str, join_words: str, *, wide: bool) -> 
     return document_text(told, width=0 if wide else text_width(sys.stdout), colour=wants_colour(sys.stdout))
 
 
-def _request(tuning: "Tuning", join_words: str) -> str:
+def _request(tuning: "Tuning", join_words: str, past: "Past") -> str:
     from reconciler.rendering.documents.tuning import request_document
     from reconciler.rendering.printers.markdown.document import document_markdown
+    from reconciler.simulation.tuning.variant import most_idle
 
-    return document_markdown(request_document(tuning, join_words, f"reconciler tune --seed {tuning.seed}"))
+    idle = most_idle(past, len(past.periods()) - 1)
+    return document_markdown(request_document(tuning, join_words, f"reconciler tune --seed {tuning.seed}", idle))
 
 
 def _write(past: "Past", found: "Found", policy_path: Path | None) -> list[Path]:

@@ -7,6 +7,7 @@ import msgspec
 
 from reconciler.plan.money import money_text
 from reconciler.plan.tuning import DemandFigures, Trial, TriedChange, Tuning, Verdict
+from reconciler.plan.waste import Wastes
 from reconciler.rendering.documents.blocks import (
     Block,
     Column,
@@ -19,6 +20,7 @@ from reconciler.rendering.documents.blocks import (
     Table,
     plain_sentence,
 )
+from reconciler.rendering.documents.waste_table import waste_table
 from reconciler.rendering.words.wording import count
 from reconciler.values.decoding import convert
 from reconciler.values.duration import duration_text
@@ -117,8 +119,9 @@ def tuning_document(tuning: Tuning, join_words: str) -> Document:
     return Document(title="A search for a better policy", lead=lead_words(tuning), facts=facts(tuning), blocks=tuple(blocks))
 
 
-def request_document(tuning: Tuning, join_words: str, command: str) -> Document:
-    """The text of a pull request. `command` is what made it."""
+def request_document(tuning: Tuning, join_words: str, command: str, idle: tuple[str, Wastes]) -> Document:
+    """The text of a pull request. `command` is what made it. `idle` is when the most capacity is idle in the last period, and
+    what keeps it."""
     chosen = tuning.proposed
     changes = chosen.changes if chosen is not None else ()
     rows = tuple((Foreign(one.setting), _written(one.before), Foreign(one.after)) for one in changes)
@@ -126,7 +129,11 @@ def request_document(tuning: Tuning, join_words: str, command: str) -> Document:
     undo = "To undo it, revert this commit: nothing but the values above has changed."
     whole = tuning_document(tuning, join_words)
     made: Sentence = ("Made by ", Foreign(command), ". The preview of this pull request is about the cluster as it is now.")
-    blocks = (Table(columns=columns, rows=rows), *whole.blocks, Paragraph((undo,)), Paragraph(made))
+    at, waste = idle
+    most = (Paragraph((f"Under the policy of today, most capacity of the last period is idle at {at}:",)),) if waste.rows else ()
+    blocks = (
+        Table(columns=columns, rows=rows), *whole.blocks, *most, *waste_table(waste), Paragraph((undo,)), Paragraph(made),
+    )  # fmt: skip
     title = f"{count(len(changes), 'value')} of the policy, learned from past demand"
     return msgspec.structs.replace(whole, title=title, blocks=blocks)
 

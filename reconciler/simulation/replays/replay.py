@@ -94,6 +94,8 @@ class ReplayRun:
         self._without_template = frozenset(group.name for group in groups if group.template is None)
         self._always_held = frozenset(group.name for group in groups)
         self._could_grow = False
+        self.plan: Plan | None = None
+        """The last decision."""
 
     def turns(self) -> Iterator[int]:
         """Turn by turn, to the end; the instants (Unix seconds)."""
@@ -106,6 +108,7 @@ class ReplayRun:
                 self._count_from(now)
             plan, memory = decide(self.cluster.world(), self._policy, memory, now, self._work_budget)
             self._decisions += 1
+            self.plan = plan
             self._look_at(plan)
             outcomes = execute(plan, self.cluster, self._writes)
             memory = settle(memory, outcomes)

@@ -1,15 +1,21 @@
 """One variant of a policy in one period: the text that would be written is read, and its decisions are replayed."""
 
 from collections.abc import Mapping
+from decimal import Decimal
 
 import msgspec
 
 from reconciler.cluster.world import World, identity_of
+from reconciler.decisions.groups.effective_groups import effective_groups
+from reconciler.decisions.groups.waste_places import placed
 from reconciler.plan.tuning import DemandFigures, demand_figures
+from reconciler.plan.waste import Wastes, wastes
 from reconciler.policy.documents import PolicySet
 from reconciler.policy.text_edits import EditError, edited
 from reconciler.policy.tree import read_tree
-from reconciler.simulation.replays.replay import LEAD_SECONDS, replay
+from reconciler.simulation.embedded.durations import MachineBehaviour
+from reconciler.simulation.replays.policy_world import policy_world
+from reconciler.simulation.replays.replay import LEAD_SECONDS, ReplayRun, replay
 from reconciler.simulation.replays.trace import Trace
 from reconciler.simulation.tuning.search import Variant
 from reconciler.values.instant import instant_text
@@ -44,6 +50,11 @@ class Past(msgspec.Struct, frozen=True, kw_only=True):
         start, length = self.trace.start_seconds, self.period_seconds
         return tuple(range(start, self.trace.end_seconds - length + 1, length))
 
+    def in_period(self, number: int) -> Trace:
+        """The demand of a period."""
+        begin = self.periods()[number]
+        return self.trace.between(begin, begin + self.period_seconds)
+
 
 def policy_with(past: Past, variant: Variant) -> PolicySet | None:
     """The policy with these changes; None where it is not valid, or only a person can write it."""
@@ -61,9 +72,26 @@ def figures_in(past: Past, variant: Variant, period: int) -> DemandFigures:
     policy = policy_with(past, variant)
     if policy is None:
         raise ValueError("only valid variants are replayed")
-    begin = past.periods()[period]
-    trace = past.trace.between(begin, begin + past.period_seconds)
-    found = replay([("", policy)], trace, past.world, lead_seconds=LEAD_SECONDS, join_seconds=past.join_seconds)
+    found = replay([("", policy)], past.in_period(period), past.world, lead_seconds=LEAD_SECONDS, join_seconds=past.join_seconds)
     if not found.sides[0].could_grow:
         raise CouldNotGrowError("no group could grow, so the figures say nothing about this policy")
-    return demand_figures(instant_text(begin), past.period_seconds, found.sides[0])
+    return demand_figures(instant_text(past.periods()[period]), past.period_seconds, found.sides[0])
+
+
+def most_idle(past: Past, period: int) -> tuple[str, Wastes]:
+    """When (RFC 3339) the most capacity is idle in a period under the policy of today, and what keeps its nodes."""
+    policy = policy_with(past, ())
+    if policy is None:
+        raise ValueError("only valid variants are replayed")
+    trace = past.in_period(period)
+    begin = trace.start_seconds - LEAD_SECONDS
+    world = past.world or policy_world([policy], begin)
+    run = ReplayRun(policy, trace, world, otherwise=MachineBehaviour(join_seconds=past.join_seconds))
+    found, most, start = ("", Wastes()), Decimal(0), instant_text(trace.start_seconds)
+    for _ in run.turns():
+        if run.plan is not None and run.plan.now >= start:
+            table = wastes(run.plan)
+            idle = sum((Decimal(row.per_month) for row in table.rows), Decimal(0))
+            if idle > most:
+                found, most = (run.plan.now, table), idle
+    return found[0], placed(found[1], effective_groups(world, policy, begin))
