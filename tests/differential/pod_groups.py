@@ -13,7 +13,9 @@ from typing import Any
 import msgspec
 
 from reconciler.cluster.world import World
+from reconciler.decisions.reasons.pods import GangPreempts
 from reconciler.plan.plan import PodOutcome
+from reconciler.values.instant import instant_text
 from tests.builders import NOW, node_group, policy
 from tests.cluster.objects import CREATED, world_of
 from tests.decisions.deciding import plan_of
@@ -100,6 +102,67 @@ def _node(name: str, pool: str, cores: int, random: Random) -> Object:
     metadata = {"name": name, "labels": {"pool": pool, "kubernetes.io/hostname": name}}
     status = {"capacity": amounts, "allocatable": amounts, "conditions": [ready]}
     return {"apiVersion": "v1", "kind": "Node", "metadata": metadata, "spec": spec, "status": status}
+
+
+def crowded(seed: int, api: str) -> list[Object]:
+    """Gangs that fit nowhere, or only without pods of lower priority. Each has nodes to itself, and needs all its pods."""
+    random = Random(f"preemption:{seed}")
+    found: list[Object] = []
+    for number in range(random.randint(1, 3)):
+        found += _crowd(f"gang-{number}", random, api)
+    return found
+
+
+def _crowd(name: str, random: Random, api: str) -> Iterator[Object]:
+    nodes, cores, least, cpu = random.randint(1, 4), random.randint(1, 4), random.randint(2, 6), random.choice(("1", "1", "2"))
+    policy = random.choice(("PreemptLowerPriority", "PreemptLowerPriority", "PreemptLowerPriority", "Never"))
+    yield _pod_group(name, api, least, 5)
+    whole, low = f"{name}-whole", random.choice((0, 0, 5, 9))
+    yield _pod_group(whole, api, 1, low, disruptionMode="PodGroup" if api.endswith("v1alpha2") else {"all": {}})
+    for number in range(nodes):
+        yield _node(f"{name}-0-{number}", name, cores, random)
+    for number in range(nodes * cores):
+        if random.random() < 0.8:
+            spec = {"priority": random.choice((0, 4, 5, 9)), "nodeName": f"{name}-0-{number % nodes}"}
+            if random.random() < 0.3:
+                spec |= {"priority": low, "schedulingGroup": {"podGroupName": whole}}
+            yield _pod(f"{name}-0-running-{number}", name, "1", spec)
+    for number in range(least):
+        spec = {"priority": 5, "preemptionPolicy": policy, "schedulingGroup": {"podGroupName": name}}
+        yield _pod(f"{name}-0-waiting-{number}", name, cpu, spec)
+
+
+def _pod_group(name: str, api: str, least: int, priority: int, **more: object) -> Object:
+    spec = {"schedulingPolicy": {"gang": {"minCount": least}}, "priority": priority, **more}
+    return {"apiVersion": api, "kind": "PodGroup", "metadata": {"name": name, "namespace": NAMESPACE}, "spec": spec}
+
+
+def _pod(name: str, pool: str, cpu: str, more: Object) -> Object:
+    """A pod that was created just now."""
+    metadata = {
+        "name": name,
+        "namespace": NAMESPACE,
+        "uid": name,
+        "creationTimestamp": instant_text(NOW),
+        "labels": {"pool": pool},
+    }
+    containers = [{"name": "main", "image": "x", "resources": {"requests": {"cpu": cpu}}}]
+    spec = {"containers": containers, "nodeSelector": {"pool": pool}, "tolerations": [{"operator": "Exists"}]}
+    spec |= {"preemptionPolicy": "PreemptLowerPriority", **more}
+    phase = "Running" if "nodeName" in more else "Pending"
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec, "status": {"phase": phase}}
+
+
+def preempted_for(oracle: Oracle, objects: list[Object]) -> set[str]:
+    """The kinds of pods for which kube-scheduler has removed others."""
+    after = oracle.ask({"kind": "List", "items": objects})
+    return {_kind(_key(item)) for item in objects if item["kind"] == "Pod" and _key(item) not in after}
+
+
+def expected_to_preempt(objects: list[Object], release: Release) -> set[str]:
+    """The kinds of pods that a plan expects to get room so."""
+    plan = plan_of(_world(objects, release), policy(node_group("none")), now=NOW)
+    return {_kind(line.pod) for line in plan.pods if any(reason.code == GangPreempts.code for reason in line.reasons)}
 
 
 def bound(oracle: Oracle, objects: list[Object]) -> Counter[str]:

@@ -12,7 +12,7 @@ import msgspec
 from reconciler.cluster.pods.pod import PodShape
 from reconciler.cluster.world import World
 from reconciler.decisions.demand.queue import Lot, Served
-from reconciler.decisions.reasons.pods import GangIncomplete, NoGroupFits
+from reconciler.decisions.reasons.pods import GangIncomplete, GangPreempts, NoGroupFits
 from reconciler.decisions.situation.pod_groups import grouped_pods
 from reconciler.decisions.situation.waiting_pods import WaitingPods
 from reconciler.plan.plan import PodOutcome
@@ -68,12 +68,19 @@ def gangs(world: World, waiting: WaitingPods, labels: Sequence[str]) -> tuple[Ga
 
 
 def incomplete(all_gangs: Sequence[Gang], lots: Iterable[Lot], refused: Refused) -> tuple[Gang, ...]:
-    """Gangs that are not refused and did not come out whole. `lots` are pods that got an outcome."""
-    placed = Counter[int]()
+    """Gangs that are not refused and did not come out whole. `lots` are pods that got an outcome. Those for which kube-scheduler
+    makes room wait for that."""
+    placed, preempting = Counter[int](), set[int]()
     for lot in lots:
+        if lot.served.reasons and lot.served.reasons[0].code == GangPreempts.code:
+            preempting.add(lot.shape)
         placed[lot.shape] += len(lot.pods) if lot.served.outcome in WITH_PLACE else 0
     return tuple(
-        gang for gang in all_gangs if gang.shapes[0] not in refused and sum(placed[shape] for shape in gang.shapes) < gang.needed
+        gang
+        for gang in all_gangs
+        if gang.shapes[0] not in refused
+        and preempting.isdisjoint(gang.shapes)
+        and sum(placed[shape] for shape in gang.shapes) < gang.needed
     )
 
 

@@ -8,6 +8,7 @@ import msgspec
 
 from reconciler.cluster.pods.pod import PodShape
 from reconciler.cluster.world import World
+from reconciler.decisions.demand.gang_preemption import preempting
 from reconciler.decisions.demand.queue import Demand, Lot, Served
 from reconciler.decisions.demand.surplus import surplus
 from reconciler.decisions.reasons.pods import Delayed, Expendable, NotJudged, NotModelled, OtherScheduler
@@ -40,7 +41,9 @@ def pending_demand(world: World, waiting: WaitingPods, state: SchedulingState, r
     delays = _own_delays(world)
     apart: list[Lot] = []
     above = surplus(world, chain.from_iterable(waiting.values()))
-    held = {shape: one.held for one in grouped_pods(world, waiting) if one.held is not None for shape in one.shapes}
+    grouped = grouped_pods(world, waiting)
+    held = {shape: one.held for one in grouped if one.held is not None for shape in one.shapes}
+    held |= preempting(world, waiting, state, grouped, now_seconds)
     for shape, every in waiting.items():
         apart += [_apart(shape, (row,), PodOutcome.DELAYED, above[row]) for row in every if row in above] if above else []
         rows = [row for row in every if row not in above] if above else every

@@ -386,6 +386,20 @@ class GangWaits(Because, frozen=True, kw_only=True):
     template = "PodGroup {group} has {pods:pod}, and minCount is {min_count}: none runs before the others are created"
 
 
+class GangPreempts(Because, frozen=True, kw_only=True):
+    """kube-scheduler makes room for the gang, which fits on present nodes without pods of lower priority. It gets new nodes if
+    that has not happened after a minute."""
+
+    code = "GangPreempts"
+    group: str
+    lower: int
+
+    template = (
+        "PodGroup {group} fits on present nodes without {lower:pod} of lower priority, and kube-scheduler makes that room. "
+        "It gets new nodes if it still waits after a minute"
+    )
+
+
 class PodGroupGated(Because, frozen=True, kw_only=True):
     """Some pods of the PodGroup have scheduling gates. Since 1.37, kube-scheduler binds none of the others before."""
 
