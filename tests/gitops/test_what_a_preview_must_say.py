@@ -199,6 +199,53 @@ def test_the_first_line_names_the_change(changed: Changed, edit: tuple[str, str,
     assert changed(edit)["headline"] == headline
 
 
+@pytest.mark.parametrize(("edit", "headline"), [
+    (("on-demand.yaml", "max: 10}", "max: 4}"), "auto may grow only to 4 nodes (was 10): 3 more pods have nowhere to run"),
+    (("spot.yaml", "min: 0, max: 8", "min: 3, max: 8"), "spot keeps at least 3 nodes (was 0); no decision changes"),
+    (("on-demand.yaml", "size: {min: 1, max: 5}\n", "size: {min: 1, max: 5}\n  hold: {reason: recovering disk}\n"),
+     "big is held (recovering disk): 1 more pod has nowhere to run; -$154.03 per month"),
+    (("prod.yaml", "nodes: 40", "nodes: 20"), "Limit cluster allows only 20 nodes (was 40): 1 more pod has nowhere to run"),
+    (("prod.yaml", "memory: 800Gi}", "memory: 800Gi, pricePerHour: '3'}"),
+     "Limit cluster allows only 3.00 per hour (was unset): 7 more pods have nowhere to run"),
+    (("prod.yaml", "[LeastCost, LeastWaste]", "[LeastWaste]"),
+     "expanders [LeastCost, LeastWaste] -> [LeastWaste]: auto 9 -> 7 nodes, big 4 -> 5"),
+    (("spot.yaml", "size: {min: 0, max: 8}\n", "size: {min: 0, max: 8}\n  headroom: {nodes: 2}\n"),
+     "spot gets headroom {nodes: 2} (was unset): spot 3 -> 5 nodes, +$84.68 per month"),
+    (("prod.yaml", "    scaleDown:\n", "    scaleDown:\n      mode: Disabled\n"),
+     "Scale-down of auto, big, fixed, spot is Disabled (was Enabled); no decision changes"),
+    (("prod.yaml", "  currency: USD", "  pods: {newPodDelay: 10m}\n  currency: USD"),
+     "Pods get new nodes only after 10m (was 0s); the next plan differs, the steady state does not"),
+    (("prod.yaml", "  currency: USD", "  pods: {expendableBelowPriority: 0}\n  currency: USD"),
+     "Pods with a priority below 0 get no new nodes (was -10): 4 more pods have nowhere to run"),
+    (("on-demand.yaml", '  pricePerHour: "0.403"\n', ""),
+     "big has no price (was 0.403): LeastCost cannot compare groups without a price: big"),
+    (("on-demand.yaml", "name: big}}\n  tier: on-demand", "name: big}}\n  tier: spot"),
+     "big moves to tier spot: auto 9 -> 7 nodes, big 4 -> 5, +$13.87 per month"),
+    (("prod.yaml", "utilizationThresholdPercent: 50", "utilizationThresholdPercent: 0"),
+     "Nodes of 3 groups may be removed only up to 0% utilization (was 50%); no decision changes"),
+])  # fmt: skip
+def test_the_cause_is_beside_its_effect(changed: Changed, edit: tuple[str, str, str], headline: str) -> None:
+    """Of one value that changes. Two nodes of spot cost 0.116 an hour, 84.68 in 730 hours; the other sizes are those that `plan`
+    shows for each policy."""
+    assert changed(edit)["headline"] == headline
+
+
+def test_a_long_name_is_cut_in_its_middle(changed: Changed) -> None:
+    """It is not left out."""
+    name = "team-payments-production-eu-west-1-compute-general"
+    renamed = (("on-demand.yaml", "name: auto\n", f"name: {name}\n"),)
+    found = changed(("on-demand.yaml", "max: 10}", "max: 4}"), before=renamed)
+    assert found["headline"] == "team-paym…-general may grow only to 4 nodes (was 10): 3 more pods have nowhere to run"
+
+
+def test_a_warning_that_main_has_is_not_told_again(changed: Changed) -> None:
+    """The limit is below the maximums on both sides; the price that is missing is new."""
+    low = (("prod.yaml", "nodes: 40", "nodes: 20"),)
+    assert changed(("prod.yaml", "humanHoldTime: 1h", "humanHoldTime: 2h"), before=low)["policyProblems"] == []
+    found = changed(("on-demand.yaml", '  pricePerHour: "0.403"\n', ""), before=low)
+    assert [one["code"] for one in found["policyProblems"]] == ["MissingPrice"]
+
+
 def test_an_empty_mapping_says_something(changed: Changed) -> None:
     """Which platform a rule discovers."""
     main = (("prod.yaml", "  currency: USD", "  discovery: [{name: all, tier: on-demand, clusterAPI: {}}]\n  currency: USD"),)

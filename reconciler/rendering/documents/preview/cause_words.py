@@ -26,6 +26,7 @@ from reconciler.values.plural import verb_for
 _BRIEF = 24
 """Characters of a value that a first line has room for."""
 _DEFAULT = re.compile(r"unset \(default (.+)\)")
+_HOLD = re.compile(r"\{reason: (.*)\}")
 _DISCOVERY = re.compile(r"discovery\[([^\]]*)\]\.(\w+)")
 INHERITED = f"{UNSET} (inherited)"
 _FROM_UNSET = ("hold", "headroom", "limits[")
@@ -56,7 +57,7 @@ def cause_words(preview: Preview, effects: Sequence[Consequence]) -> Causes:
     if number == told:
         return found
     more = f" and {count(number - told, 'more change')}"
-    return Causes(tuple((*words, more) for words in found.named), ((count(number, "change"),),))
+    return Causes(tuple((*words, more) for words in found.named))
 
 
 def only_renamed(changes: Sequence[PolicyChange]) -> bool:
@@ -171,6 +172,8 @@ def _in_words(change: PolicyChange, path: str, groups: tuple[str, ...], *, brief
     before, after = (UNSET if value.startswith(UNSET) else value for value in (before, after))
     if UNSET in (before, after) and not path.startswith(_FROM_UNSET):
         return ()
+    if path == "hold":
+        after = _HOLD.sub(r"\1", after).replace(", until: ", ", until ")
     one = Loosened(path=path, before=before, after=after, certain=True, groups=groups)
     return looser_words(one, stricter=True, briefly=briefly)
 
@@ -194,6 +197,6 @@ def price_words(pairs: Sequence[Pair[GroupLine]]) -> list[Sentence]:
         return [
             (name, " now has a price: ", Foreign(new))
             if new is not None
-            else (name, " has no price any more (was ", Foreign(old or ""), ")")
+            else (name, " has no price (was ", Foreign(old or ""), ")")
         ]
     return [("the price of ", name, " changes from ", Foreign(old), " to ", Foreign(new)), ("the price of ", name, " changes")]

@@ -42,7 +42,7 @@ def new_problems(comparison: PlanComparison) -> Iterator[Consequence]:
             code=Code.NEW_PROBLEMS,
             sentence=(f"{count(len(new), 'new problem')}{first_of(new)}", *about),
             short=count(len(new), "new problem"),
-            named=("new problem: ", Foreign(first.message)) if len(new) == 1 else (),
+            named=(Foreign(first.message),) if len(new) == 1 else (),
             detail=() if len(new) == 1 else None,
             data={"problems": len(new), "codes": tuple(sorted({problem.code for problem in new}))},
         )
@@ -97,7 +97,7 @@ def policy_warnings(warnings: Sequence[Problem]) -> Iterator[Consequence]:
             code=Code.POLICY_WARNINGS,
             sentence=(f"{short}{first_of(warnings)}", *foreign_sentence(f"{first.place}: {first.message} [{first.code}]")),
             short=short,
-            named=("warning: ", Foreign(first.message)) if len(warnings) == 1 else (),
+            named=(Foreign(first.message),) if len(warnings) == 1 else (),
             detail=() if len(warnings) == 1 else None,
             data={"warnings": len(warnings), "codes": tuple(sorted({problem.code for problem in warnings}))},
         )
