@@ -19,6 +19,7 @@ from reconciler.rendering.documents.preview.cause_words import LOOSER, Causes, c
 from reconciler.rendering.documents.preview.change_figures import COST, change_figures
 from reconciler.rendering.documents.preview.consequences.all import consequences
 from reconciler.rendering.documents.preview.consequences.consequence import Code, Consequence, Grade
+from reconciler.rendering.documents.preview.consequences.judged import TEMPLATE_FINDINGS
 from reconciler.rendering.documents.preview.what_if import gravest_situations, situation_change, situation_words
 from reconciler.rendering.words.plain import shortened
 from reconciler.rendering.words.wording import count, settled_size
@@ -60,7 +61,8 @@ def _causes(preview: Preview, effects: Sequence[Consequence], grave: Sequence[Co
     grave effect. Some effects name their cause."""
     if opened := _window(preview):
         return Causes((opened,))
-    if (effects and effects[0].code in _NAME_THEIR_CAUSE) or (grave and len(preview.changes) > 1):
+    named = bool(effects) and (effects[0].code in _NAME_THEIR_CAUSE or effects[0].data.get("finding") in TEMPLATE_FINDINGS)
+    if named or (grave and len(preview.changes) > 1):
         return Causes()
     return cause_words(preview, effects)
 

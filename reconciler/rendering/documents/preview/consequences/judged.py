@@ -7,12 +7,15 @@ from reconciler.plan.finding import Finding
 from reconciler.plan.policy_tests import LostBy, PolicyTestRun
 from reconciler.policy.manifests.size_changes import SizeChange
 from reconciler.policy.problems.problem import Problem
-from reconciler.rendering.documents.blocks import Foreign, foreign_sentence, names_listed
+from reconciler.rendering.documents.blocks import Foreign, Sentence, foreign_sentence, names_listed
 from reconciler.rendering.documents.preview.consequences.consequence import Code, Consequence, Grade
 from reconciler.rendering.words.fold import NAMES_SHOWN
 from reconciler.rendering.words.wording import MAIN, count
 from reconciler.values.plural import verb_for
 from reconciler.values.two_sentences import two_sentences
+
+TEMPLATE_FINDINGS = frozenset({"LargerThanTemplate", "SmallerThanTemplate"})
+"""What `doctor` finds where nodes and the template of their group differ."""
 
 
 def other_clusters(clusters: Sequence[str]) -> Iterator[Consequence]:
@@ -66,9 +69,16 @@ def new_findings(findings: Sequence[Finding], comparison: PlanComparison) -> Ite
                 code=Code.NEW_FINDINGS,
                 sentence=(Foreign(one.object), ": ", *foreign_sentence(two_sentences(one.message, one.advice)), "."),
                 short="`doctor` has a new warning",
-                named=(Foreign(one.object), ": ", Foreign(one.message)),
+                named=_template_words(one) or (Foreign(one.object), ": ", Foreign(one.message)),
                 data={"finding": one.code, "object": one.object},
             )
+
+
+def _template_words(finding: Finding) -> Sentence:
+    """`the template of big differs from its nodes`; empty for any other finding."""
+    if finding.code not in TEMPLATE_FINDINGS:
+        return ()
+    return ("the template of ", Foreign(finding.object.rpartition(" ")[2]), " differs from its nodes")
 
 
 def tests_lost(run: PolicyTestRun | None) -> Iterator[Consequence]:
