@@ -28,6 +28,7 @@ class PlatformRules(msgspec.Struct, frozen=True, kw_only=True):
     have a resource (empty: nowhere). `cluster_names` are the names that its targets may give a cluster of a fleet. There are none
     if they give it an id that only its nodes show. `names_cluster` is a phrase for how a target is marked as one of this cluster.
     `lifts_mark` is the command that removes the mark for deletion from a machine of a target (empty: there is none).
+    `updates_in_place` is a phrase for when a machine of a target is updated instead of replaced (empty: never).
     """
 
     provider: str
@@ -47,6 +48,7 @@ class PlatformRules(msgspec.Struct, frozen=True, kw_only=True):
     cluster_names: Callable[[ClusterIdentity], tuple[str, ...]] = lambda _: ()
     names_cluster: Callable[[ClusterIdentity], str] = lambda _: ""
     lifts_mark: Callable[[TargetFacts, Machine], str] = lambda *_: ""
+    updates_in_place: Callable[[TargetRef], str] = lambda _: ""
 
 
 @cache

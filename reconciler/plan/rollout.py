@@ -75,7 +75,8 @@ class RolloutCost(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 class Rollout(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """The prediction for one group. `nodes` are to be replaced, `at_once` of them at most together, with `surge` nodes beyond the
     present ones. `bounds` say why not more. `obstacles` concern the group, `kept` single nodes. `held` is why this reconciler
-    writes nothing for the group anyway (null: nothing forbids it). `last_adds` nodes are added after the last wave."""
+    writes nothing for the group anyway (null: nothing forbids it). `last_adds` nodes are added after the last wave. If what
+    `in_place_if` says is true, machines are updated in place instead (empty: that never happens)."""
 
     format_version: str = ROLLOUT_VERSION
     now: str
@@ -88,6 +89,7 @@ class Rollout(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     max: int
     owner: Ownership
     held: str | None
+    in_place_if: str
     nodes: int
     at_once: int
     surge: int

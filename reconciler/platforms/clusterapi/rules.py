@@ -40,6 +40,12 @@ def lifts_mark(facts: TargetFacts, machine: Machine) -> str:
     return f"kubectl annotate machine {machine.name} -n {machine.namespace} {facts.api_group}/delete-machine-"
 
 
+def updates_in_place(ref: TargetRef) -> str:
+    """SOURCE: Cluster API since 1.12, gate InPlaceUpdates. It asks update extensions when it looks for what a rollout of a
+    MachineDeployment changes (hooks `CanUpdateMachineSet` and `CanUpdateMachine`). Nobody can ask them before."""
+    return "an update extension of Cluster API accepts the change" if ref.kind == "MachineDeployment" else ""
+
+
 RULES = PlatformRules(
     provider="clusterAPI",
     kinds=KINDS,
@@ -49,4 +55,5 @@ RULES = PlatformRules(
     machines_are_objects=True,
     declares=declares,
     lifts_mark=lifts_mark,
+    updates_in_place=updates_in_place,
 )

@@ -49,6 +49,8 @@ def rollout_document(rollout: Rollout, fold: Fold = EVERYTHING) -> Document:
 
 def _blocks(rollout: Rollout, fold: Fold) -> Iterator[Block]:
     yield Paragraph((READ_ONLY,))
+    if rollout.in_place_if:
+        yield Paragraph((f"Each machine is replaced, or updated in place if {rollout.in_place_if}.",))
     if rollout.held is not None:
         held: Sentence = (
             "The group is held: ",

@@ -5,10 +5,11 @@ from collections.abc import Mapping
 import msgspec
 import pytest
 
-from reconciler.cluster.target import FieldOwner, RolloutPace, TargetTemplate
+from reconciler.cluster.target import FieldOwner, RolloutPace, TargetRef, TargetTemplate
 from reconciler.cluster.workloads.pod_group import PodGroup
 from reconciler.cluster.world import World
 from reconciler.decisions.memory import LeadTime, LeadTimes, Memory
+from reconciler.decisions.platform_rules import rules_of
 from reconciler.decisions.removal.rollouts.rollout import predict_rollout
 from reconciler.decisions.view import View
 from reconciler.decisions.work import Work
@@ -97,6 +98,14 @@ def test_nodes_that_a_gang_keeps() -> None:
         assert (found.waves, [one.blockers[0].code for one in found.kept]) == ((), [code] * 4)
         allowed = policy(node_group("general", max=20), budgets=MANY, drain=DrainRules(pod_groups=BlockRule.ALLOW))
         assert [len(wave.nodes) for wave in _predict(world, allowed).waves] == [2, 2]
+
+
+def test_machines_that_may_be_updated_in_place() -> None:
+    """Cluster API asks update extensions during the rollout. For a MachineSet it never does."""
+    assert _predict(_paced(_group(2), 1), _rules()).in_place_if == "an update extension of Cluster API accepts the change"
+    rules = rules_of("MachineSet")
+    assert rules is not None
+    assert not rules.updates_in_place(TargetRef(kind="MachineSet", namespace="prod", name="general"))
 
 
 def many_waves(nodes: int) -> Rollout:

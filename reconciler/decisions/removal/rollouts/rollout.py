@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from reconciler.decisions.platform_rules import rules_of
 from reconciler.decisions.reasons.rollouts import UpdatedInPlace
 from reconciler.decisions.removal.candidates import Candidate, look_at_nodes
 from reconciler.decisions.removal.drains.disruption_ledger import DisruptionLedger
@@ -38,6 +39,7 @@ def predict_rollout(view: View, name: str) -> Rollout:
     draft.replace_leaving()
     group, ledger = draft.groups[position], DisruptionLedger(view.world, draft.policy.drain.pod_groups)
     candidates = [one for one in look_at_nodes(draft, ledger) if one.group is group and one.state is not NodeState.LEAVING]
+    platform = rules_of(group.group.target.kind)
     pace = rollout_pace(draft, group, [one.index for one in candidates])
     keeps = {one.index: (*keeps_from_draining(one), *pace.keeps) for one in candidates}
     free = [one for one in candidates if not keeps[one.index]]
@@ -58,6 +60,7 @@ def predict_rollout(view: View, name: str) -> Rollout:
         max=group.group.max_size,
         owner=view.judgements[position].ownership,
         held=view.held[position] or None,
+        in_place_if=platform.updates_in_place(group.group.target) if platform is not None else "",
         nodes=len(candidates),
         at_once=pace.at_once,
         surge=pace.surge,
