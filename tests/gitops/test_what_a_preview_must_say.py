@@ -254,6 +254,7 @@ def test_an_empty_mapping_says_something(changed: Changed) -> None:
     """Which platform a rule discovers."""
     main = (("prod.yaml", "  currency: USD", "  discovery: [{name: all, tier: on-demand, clusterAPI: {}}]\n  currency: USD"),)
     found = changed(("prod.yaml", "clusterAPI: {}", "openshift: {}"), before=main)
+    assert found["headline"] == "Discovery rule all finds openshift targets instead of clusterAPI: 1 new problem"
     changes = {(one["path"], one["before"], one["after"]) for one in found["changes"]}
     assert changes == {("discovery[all].clusterAPI", "{}", None), ("discovery[all].openshift", None, "{}")}
     narrower = (("prod.yaml", "clusterAPI: {}", "clusterAPI: {namespaces: [capi]}"),)

@@ -132,6 +132,12 @@ def _document(change: PolicyChange, effects: Sequence[Consequence]) -> Sentence:
     return named or (f"{change.kind} ", Foreign(change.name), " is removed" if change.after is None else " is added")
 
 
+def discovery_rule(path: str) -> str:
+    """`all` of `discovery[all].clusterAPI`; empty for any other path."""
+    found = _DISCOVERY.match(path)
+    return found[1] if found else ""
+
+
 def _discovered(rule: str, changes: Sequence[PolicyChange]) -> Sentence:
     """`discovery rule all finds openshift targets instead of clusterAPI`, or which keys of it change."""
     keys = [(found[2], one) for one in changes if (found := _DISCOVERY.match(one.path))]

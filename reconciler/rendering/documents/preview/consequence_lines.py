@@ -14,7 +14,7 @@ from reconciler.rendering.documents.blocks import (
     capitalized,
     plain_sentence,
 )
-from reconciler.rendering.documents.preview.cause_words import LOOSER, looser_wordings, removal_words
+from reconciler.rendering.documents.preview.cause_words import LOOSER, discovery_rule, looser_wordings, removal_words
 from reconciler.rendering.documents.preview.consequences.all import consequences
 from reconciler.rendering.documents.preview.consequences.consequence import Code, Consequence, Grade
 from reconciler.rendering.documents.preview.consequences.looser_values import value_family
@@ -48,6 +48,8 @@ def consequence_alarms(preview: Preview, *, everything: bool = False, causes: bo
 def _untold(one: Consequence, told: str) -> Consequence:
     """With what the headline does not say of it."""
     loose = one.code in LOOSER
+    if loose and (rule := discovery_rule(str(one.data["path"]))) and f"discovery rule {rule.lower()} finds " in told:
+        return msgspec.structs.replace(one, sentence=())
     wordings = (
         looser_wordings(one) if loose else ((one.named or (one.short,),) if one.detail == () else ((one.short,), one.named))
     )
