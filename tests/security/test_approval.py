@@ -18,7 +18,7 @@ def test_a_trailer_of_anybody_approves_nothing(removal: Removal, repo: GitRepo, 
         sign_with_ssh(repo, removal.mallory)
     removal.commit(repo)
     refused = removal.apply(repo)
-    assert "counts if its approver signed the commit" in str(refused.exception)
+    assert "is valid if its approver signed the commit" in str(refused.exception)
     assert DONE not in refused.output
     named = removal.apply(repo, "--allowed-signers", removal.allowed)
     assert "[ApprovalNotSigned]" in named.stdout

@@ -144,7 +144,7 @@ def test_another_cluster(saved: Path, tmp_path: Path):
         (["--approved-by", "HEAD"], "--approved-by goes with --require-plan"),
         (["--require-plan", "-1"], "-1 is not in the range"),
         (["--require-plan", "1", "--approved-by", "HEAD", "--signer", "ada"], "--signer narrows --allowed-signers or --gpg-keys"),
-        (["--require-plan", "1", "--approved-by", "HEAD"], "counts if its approver signed the commit"),
+        (["--require-plan", "1", "--approved-by", "HEAD"], "is valid if its approver signed the commit"),
         (["--require-plan", "1", "--any-author"], "--any-author goes with --approved-by"),
         (["--require-plan", "1", "--gpg-keys", "keys"], "say who may sign the commit of --approved-by REF"),
     ],

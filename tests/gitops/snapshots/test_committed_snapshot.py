@@ -113,7 +113,7 @@ def test_bounds_of_what_is_read(repo: GitRepo, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(packed_documents, "MOST_FILES", 3)
     assert len(committed_files(found, commit, "snapshots/prod")) == 3
     monkeypatch.setattr(packed_documents, "MOST_FILES", 2)
-    with pytest.raises(RepositoryError, match=r"has 3 files, and a snapshot may have 2"):
+    with pytest.raises(RepositoryError, match=r": 3 files, and a snapshot may have 2"):
         committed_files(found, commit, "snapshots/prod")
     monkeypatch.setattr(packed_documents, "MOST_FILES", 3)
     whole = sum(len(content) for name, content in FILES.items() if name.startswith("snapshots/prod/") and "README" not in name)
