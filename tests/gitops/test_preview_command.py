@@ -212,7 +212,7 @@ def test_removed_group_is_released(repo: GitRepo, preview: Preview):
     change(repo, {"policies/general.yaml": None})
     result = preview("--base", "main", "--detailed-exitcode")
     assert result.code == 2
-    assert "- NodeGroup general: removed, its target keeps its size (was general.yaml:1:1)" in result.out
+    assert "@@ general.yaml:1 @@ NodeGroup general, removed, its target keeps its size" in result.out
     assert "- general: leaves the policy at 2" in result.out
     assert "~ general: release MachineDeployment capi/general at 2 replicas" in result.out
 

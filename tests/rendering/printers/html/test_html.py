@@ -226,7 +226,7 @@ def test_preview(preview: Preview):
         assert words in text
     assert [value for value in elements.values("class") if value.startswith("picture ")] == ["picture sheet"] * 3
     assert "1 becomes  → 2" in text
-    assert "Caution: 1 more eviction (1 → 2): shop/a-2." in text
+    assert "Caution: Evicted: shop/a-2." in text
     marked = preview_html(preview)
     assert '<b class="bad">2</b>' in marked, "one more eviction is danger"
     assert '<b class="moves">8</b>' in marked, "two nodes fewer are neither good nor bad"
