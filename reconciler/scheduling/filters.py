@@ -304,6 +304,11 @@ class Filters:
         keys = self.topology.keys_about(shape)
         return None if HOSTNAME_LABEL in keys else keys
 
+    def lacks_company(self, shape: int) -> bool:
+        """Does the required affinity of the shape mean pods of which none is bound anywhere?"""
+        affinity = self.topology.of(shape).affinity
+        return bool(affinity.near) and not affinity.starts and affinity.first_of_group
+
     def refusing_rules(self, shape: int, node: int) -> tuple[str, ...]:
         """Which of inter-pod affinity and spread keep one more pod off the node."""
         rules = self.topology.of(shape)

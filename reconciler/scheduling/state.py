@@ -221,6 +221,10 @@ class SchedulingState:
         """Do taints, cordon, features and labels of the node let the pod in?"""
         return self._filters.enters(shape, node)
 
+    def lacks_company(self, shape: int) -> bool:
+        """Does the required affinity of the shape mean pods of which none is bound anywhere? Then no node takes a pod of it."""
+        return self._filters.lacks_company(shape)
+
     def own_host(self, node: int) -> bool:
         """Is the node a host of its own, known by its name?"""
         return self._nodes.hostname(node) == self._nodes.names[node]

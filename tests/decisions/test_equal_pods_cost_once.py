@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from reconciler.cluster.nodes.node import HOSTNAME_LABEL, ZONE_LABEL
-from reconciler.cluster.pods.pod import AffinityTerm, SpreadConstraint
+from reconciler.cluster.pods.pod import AffinityTerm, HostPort, SpreadConstraint
 from reconciler.decisions.decide import decide
 from reconciler.decisions.draft import Draft
 from reconciler.decisions.groups import witnesses
@@ -269,3 +269,22 @@ def test_no_node_is_tried_that_the_rules_of_its_zone_keep_empty() -> None:
     upcoming, bought = 3, 9
     assert calls[_code(Draft.open)] == upcoming + bought
     assert not calls[_code(options._option)]
+
+
+def _refused(pods: int) -> Deciding:
+    """A pod with a host port, for which a node comes, so many that select another pool, and as many that are to run near pods
+    that nobody has."""
+    cluster = ClusterBuilder()
+    cluster.group("general", nodes=0, cpu="10", memory="10Gi")
+    company = AffinityTerm(topology_key=HOSTNAME_LABEL, selector=selector(app="nobody"), namespaces=("shop",))
+    cluster.pods("a-web", 1, cpu="1", shape={"host_ports": (HostPort(8080),)})
+    for number in range(pods):
+        cluster.pods(f"other-{number:02d}", 1, cpu="100m", node_selector={"pool": "other"})
+        cluster.pods(f"near-{number:02d}", 1, cpu="100m", shape={"affinity": (company,)})
+    return _deciding(cluster, policy(node_group("general", max=100)), Memory(), comes=1)
+
+
+def test_a_node_is_tried_once_for_pods_that_its_labels_keep_off_and_never_for_pods_without_company() -> None:
+    """Growth has two rounds, with the pod that gets a node and without it."""
+    few, many = calls_of(_refused(10)), calls_of(_refused(20))
+    assert many[_code(Draft.open)] - few[_code(Draft.open)] == 10

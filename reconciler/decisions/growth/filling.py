@@ -35,6 +35,7 @@ class Filling:
         self._last: tuple[tuple[int, ...], tuple[bytearray, list[list[int]]]] = ((), (bytearray(), []))
         self._kinds: dict[int, tuple[int, int]] = {}
         self._numbers: dict[object, int] = {}
+        self._kept_off: dict[object, set[int]] = {}
 
     def kind(self, group: GroupDraft, template: NodeShape, keys: frozenset[str]) -> tuple[int, int]:
         """Two numbers that stand for new nodes of a group, since to compare templates takes long. The first is that of what
@@ -46,6 +47,11 @@ class Filling:
             kind = seen, numbers.setdefault((visible, template.allocatable, group.daemons), len(numbers))
             self._kinds[group.position] = kind
         return kind
+
+    def kept_off(self, kind: tuple[int, int], own: int | None) -> set[int]:
+        """Shapes that labels and taints of such nodes keep off. Whoever sees one adds it. `own` is the position of a group whose
+        nodes come in several zones."""
+        return self._kept_off.setdefault((kind, own), set())
 
     def covers(self, waiting: Waiting) -> bool:
         """Does nothing concern the pods that wait but their node and who else is on it, and spread that counts no other pods that

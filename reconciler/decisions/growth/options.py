@@ -46,7 +46,8 @@ def options_of(
         vain = refuted.get(group.position, _NONE)
         mine = [pair for pair in waiting if pair[0] not in vain] if vain else waiting
         own = group.position if group.order is not None else None
-        alike = (*filling.kind(group, template, keys), group.group.whole and room, vain, own)
+        kind = filling.kind(group, template, keys)
+        alike = (*kind, group.group.whole and room, vain, own)
         last = known.get(alike)
         if last is None or not _holds_for(*last, room):
             if draft.work.exhausted:
@@ -56,7 +57,10 @@ def options_of(
             filled = filling.again(alike, mine, room) if at_once else None
             if filled is None and at_once:
                 filled = _filled(draft, group, template, alike, mine, room, filling)
-            option = _option(draft, group, mine, room) if filled is None else _option_of(draft, group, template, filled)
+            if filled is None:
+                option = _option(draft, group, mine, room, filling.kept_off(kind, own))
+            else:
+                option = _option_of(draft, group, template, filled)
             known[alike] = (option, room)
         option = known[alike][0]
         if option is not None:
@@ -88,8 +92,9 @@ def _holds_for(option: Option | None, tried_room: int, room: int) -> bool:
     return room == tried_room or option is None or (option.nodes < tried_room and option.nodes <= room)
 
 
-def _option(draft: Draft, group: GroupDraft, waiting: Waiting, room: int) -> Option | None:
-    """What the group would do for the pods that are left: first fit, in serving order, node by node."""
+def _option(draft: Draft, group: GroupDraft, waiting: Waiting, room: int, kept_off: set[int]) -> Option | None:
+    """What the group would do for the pods that are left: first fit, in serving order, node by node. `kept_off` are shapes that
+    labels and taints of its nodes keep off, as far as they are known."""
     template = group.group.template
     if template is None:
         return None
@@ -99,6 +104,8 @@ def _option(draft: Draft, group: GroupDraft, waiting: Waiting, room: int) -> Opt
     bindings: list[tuple[int, int, int]] = []
     for shape, count in waiting:
         if not draft.shares.spend(shape, draft.namespace(shape), len(nodes) + 1):
+            continue
+        if shape in kept_off or (state.pod_shape(shape).affinity and state.lacks_company(shape)):
             continue
         left = count
         for node, pods in place(draft, shape, count, list(nodes), draft.elsewhere(group, nodes)) if nodes else ():
@@ -114,6 +121,8 @@ def _option(draft: Draft, group: GroupDraft, waiting: Waiting, room: int) -> Opt
             (node,) = draft.open(group, [f"{group.group.name}-try-{len(nodes)}"], template, coming + len(nodes))
             pods = sum(bound for _, bound in place(draft, shape, left, [node], draft.elsewhere(group, [*nodes, node])))
             if not pods:
+                if group.order is None and not state.enters(shape, node):
+                    kept_off.add(shape)
                 state.undo(before)
                 break
             nodes[node] = len(nodes)

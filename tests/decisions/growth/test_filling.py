@@ -94,11 +94,11 @@ def _check(cluster: MixedCluster) -> None:
     served = {option.position for option in found}
     for group in draft.groups:
         if group.position not in served and group.group.template is not None:
-            assert _option(draft, group, waiting, draft.room(group, group.group.template)[0]) is None
+            assert _option(draft, group, waiting, draft.room(group, group.group.template)[0], set()) is None
     for option, kept in zip(found, again, strict=True):
         group = draft.groups[option.position]
         assert group.group.template is not None
-        plain = _option(draft, group, waiting, draft.room(group, group.group.template)[0])
+        plain = _option(draft, group, waiting, draft.room(group, group.group.template)[0], set())
         assert plain is not None
         assert sorted(option.bindings) == sorted(plain.bindings)
         assert msgspec.structs.replace(option, bindings=plain.bindings) == plain

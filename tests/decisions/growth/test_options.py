@@ -150,7 +150,7 @@ def test_a_spread_that_counts_daemons_is_asked_for_pod_by_pod(skew: int) -> None
     draft = draft_of(cluster, policy(node_group("general")))
     asked = waiting(draft)
     (found,) = options_of(draft, list(draft.groups), asked, frozenset({HOST}))
-    plain = options._option(draft, draft.groups[0], asked, 9)
+    plain = options._option(draft, draft.groups[0], asked, 9, set())
     assert plain is not None
     assert (found.nodes, found.pods, sorted(found.bindings)) == (plain.nodes, plain.pods, sorted(plain.bindings))
 
