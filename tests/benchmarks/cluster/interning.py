@@ -7,6 +7,7 @@ import msgspec
 
 from reconciler.cluster.nodes.node import NodeShape
 from reconciler.cluster.snapshots.pod_rows import PodRows
+from reconciler.cluster.values.release import release_of
 from reconciler.cluster.values.resources import Resources
 from reconciler.cluster.wire import pod as wire
 from reconciler.cluster.world import World
@@ -26,7 +27,7 @@ def cases() -> Iterator[Case]:
         rows = PodRows()
         for number, pod in enumerate(pods):
             rows.add(pod, number)
-        read = rows.table({}, {}, ())
+        read = rows.table({}, {}, (), release_of(None))
         state = SchedulingState(World(captured_seconds=0, pods=read.table, pod_shapes=read.shapes, pod_traits=read.traits))
         shape = NodeShape(capacity=_SIZE, allocatable=_SIZE)
         for number in range(NODES):

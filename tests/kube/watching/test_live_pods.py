@@ -7,11 +7,13 @@ import msgspec
 import pytest
 
 from reconciler.cluster.snapshots.pod_rows import PodRows
+from reconciler.cluster.values.release import release_of
 from reconciler.cluster.values.unreadable import UnreadableError
 from reconciler.cluster.wire.pod import Pod
 from reconciler.kube.watching import live_pods
 from reconciler.kube.watching.live_pods import LivePods
 
+RELEASE = release_of((1, 37, 0))
 NODES = {f"n-{number}": number for number in range(6)}
 
 
@@ -50,7 +52,7 @@ def test_equal_to_a_fresh_reading(seed: int, monkeypatch: pytest.MonkeyPatch) ->
             fresh = PodRows()
             for item in there.values():
                 fresh.add(item, 0)
-            assert live.table(NODES, {}, ()) == fresh.table(NODES, {}, ())
+            assert live.table(NODES, {}, (), RELEASE) == fresh.table(NODES, {}, (), RELEASE)
     assert len(live) == len(there)
 
 
@@ -82,7 +84,7 @@ def test_a_pod_that_cannot_be_read_keeps_its_old_row() -> None:
     live.add(pod("p", 1, "n-1"), 0)
     with pytest.raises(UnreadableError):
         live.add(pod("p", 2, "n-2", phase="Exploded"), 0)
-    table = live.table(NODES, {}, ()).table
+    table = live.table(NODES, {}, (), RELEASE).table
     assert (table.name, list(table.node)) == (["p"], [1])
 
 
