@@ -84,8 +84,9 @@ class HeldOut(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Tuning(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """The whole search. `objective` maps what counts to its weight; with `trades` false, nothing in it may get worse. `chosen` is
-    the number of the proposed trial, None if nothing is proposed. `held_out` is None if no trial came so far."""
+    """The whole search. `unobserved_seconds` is how much of the trace nobody saw: periods with much of it are left out.
+    `objective` maps what counts to its weight; with `trades` false, nothing in it may get worse. `chosen` is the number of the
+    proposed trial, None if nothing is proposed. `held_out` is None if no trial came so far."""
 
     trace: str
     policy: str
@@ -93,6 +94,7 @@ class Tuning(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     start: str
     end: str
     period_seconds: int
+    unobserved_seconds: int
     search_periods: tuple[str, ...]
     held_out_periods: tuple[str, ...]
     objective: dict[str, int]

@@ -160,7 +160,7 @@ def _past(
     from reconciler.policy.text_edits import Edit
     from reconciler.simulation.replays.replay import LEAD_SECONDS
     from reconciler.simulation.tuning.knobs import MOST_KNOBS, VaryError, default_knobs, named_knobs
-    from reconciler.simulation.tuning.variant import LEAST_SECONDS, Past, policy_with
+    from reconciler.simulation.tuning.variant import LEAST_PERIODS, LEAST_SECONDS, Past, policy_with
     from reconciler.values.duration import duration_text
 
     with progress("reading trace, policy and cluster"):
@@ -174,8 +174,12 @@ def _past(
         trace = inputs.trace if inputs.world is None else inputs.trace.at_same_hour(inputs.world, LEAD_SECONDS)
         trace, join_seconds = joining(trace, join_after)
         past = Past(files=dict(files), name=policy.policy.name, trace=trace, world=inputs.world, join_seconds=join_seconds)
-        if trace.end_seconds - trace.start_seconds < LEAST_SECONDS:
+        if past.observed_seconds < LEAST_SECONDS:
             raise InputError(f"{trace_path}: shorter than {duration_text(LEAST_SECONDS)}, which is too little to learn from")
+        if len(past.periods()) < LEAST_PERIODS:
+            raise InputError(
+                f"{trace_path}: nobody looked for so long, and so often, that fewer than {LEAST_PERIODS} periods are left"
+            )
 
         def allowed(edit: Edit) -> bool:
             return policy_with(past, (edit,)) is not None
@@ -283,6 +287,7 @@ def _tuning(past: "Past", found: "Found", objective: "Objective", seed: int) -> 
         start=instant_text(past.trace.start_seconds),
         end=instant_text(past.trace.end_seconds),
         period_seconds=past.period_seconds,
+        unobserved_seconds=past.trace.end_seconds - past.trace.start_seconds - past.observed_seconds,
         search_periods=searched,
         held_out_periods=held,
         objective={str(term): weight for term, weight in objective.weights},

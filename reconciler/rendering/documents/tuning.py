@@ -102,7 +102,15 @@ def percent(ppm: int) -> str:
 
 def replay_limits(tuning: Tuning, join_words: str) -> tuple[str, ...]:
     """What a replay cannot know."""
+    never = sum(one.pods_never_placed for one in tuning.trials[0].periods)
+    missing = tuning.unobserved_seconds
     return (
+        *((f"Nobody looked for {duration_text(missing)}: periods in which that counts are left out.",) if missing else ()),
+        *(
+            (f"Under the policy of today, {count(never, 'pod')} never got a node. Is this the recording of its cluster?",)
+            if never
+            else ()
+        ),
         "Demand is replayed as it was. It does not react: a pod that was never made because others waited is missing.",
         "Requests of pods count, and not their use.",
         f"Nodes join {join_words}.",

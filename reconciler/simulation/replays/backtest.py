@@ -10,6 +10,7 @@ import msgspec
 from reconciler.cluster.pods.pod import PodShape, PodTraits
 from reconciler.cluster.world import World
 from reconciler.simulation.replays.trace import DemandSource, DemandStep, Trace
+from reconciler.values.plural import count_text
 from reconciler.values.whole_number import whole_number
 
 Value = TypeVar("Value")
@@ -34,7 +35,10 @@ def backtest(name: str, captures: Sequence[tuple[str, World]]) -> Backtest:
     """
     ordered = sorted(captures, key=lambda capture: (capture[1].captured_seconds, capture[0]))
     if len(ordered) < 2:
-        raise BacktestError(f"{len(ordered)} snapshots, but a replay needs at least two, each in its own directory or file")
+        raise BacktestError(
+            f"no file of a recording, and {count_text(len(ordered), 'snapshot')}, but a replay needs at least two, each in its "
+            "own directory or file"
+        )
     for (label, world), (next_label, following) in pairwise(ordered):
         if not world.captured_seconds:
             raise BacktestError(f"nothing in {label} tells when it was taken: put capturedAt into its snapshot.yaml")

@@ -14,7 +14,8 @@ come and go together. Recordings of form 1.0 have one name for all Jobs of a nam
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import groupby
+from itertools import groupby, pairwise
+from statistics import median_low
 from types import MappingProxyType
 from typing import Any
 
@@ -35,6 +36,8 @@ from reconciler.values.money import MoneyError, parse_money
 
 FORMAT_VERSION = "1.1"
 SUFFIX = ".jsonl"
+GAP_SECONDS = 3_600
+"""So long, and three times as long as usual, without a line: nobody looked."""
 QUIET_SECONDS = 300
 """After so long a line is written although nothing differs, so that it is known how long demand was observed."""
 MOST_FAILURES = 100_000
@@ -176,15 +179,14 @@ def read_recording(name: str, files: Sequence[tuple[str, bytes]]) -> Trace:
     return Trace(
         name=name, start_seconds=times[0], end_seconds=times[-1], sources=tuple(numbers), steps=tuple(steps),
         present=(0,) * len(numbers), lead_times=lead_times, prices_micros=tuple(sorted(prices.items())),
-        shortages=_shortages(failures),
+        shortages=_shortages(failures), gaps=_gaps(times),
     )  # fmt: skip
 
 
 def recorded_days(trace: Trace) -> Iterator[tuple[str, bytes]]:
     """Each day and its file: a recording that reads as this trace, for demand that no recorder has seen."""
     wanted: Counter[int] = Counter()
-    ends = (*trace.steps, DemandStep(trace.end_seconds, ()))
-    for day, steps in groupby(ends, key=lambda step: instant_text(step.at_seconds)[:10]):
+    for day, steps in groupby(_without_gaps(trace), key=lambda step: instant_text(step.at_seconds)[:10]):
         lines = [_encoded(RecordedLine(format_version=FORMAT_VERSION))]
         numbers, counts = FileSources(), Counter[int]()
         more = Counter(wanted)  # a file begins with everything that is wanted
@@ -200,6 +202,15 @@ def recorded_days(trace: Trace) -> Iterator[tuple[str, bytes]]:
             lines.append(_encoded(RecordedLine(at=step.at_seconds, pods=changes)))
             more.clear()
         yield day, b"".join(lines)
+
+
+def _without_gaps(trace: Trace) -> Iterator[DemandStep]:
+    """Steps at least every hour up to the end: what nobody saw change is known."""
+    before = trace.start_seconds
+    for step in (*trace.steps, DemandStep(trace.end_seconds, ())):
+        yield from (DemandStep(at, ()) for at in range(before + GAP_SECONDS, step.at_seconds, GAP_SECONDS))
+        yield step
+        before = step.at_seconds
 
 
 def whole_lines(data: bytes) -> bytes:
@@ -242,6 +253,11 @@ def _lines(file: str, data: bytes, known: FileSources) -> Iterator[tuple[str, Re
         except MoneyError as error:
             raise RecordingError(place, str(error)) from None
         yield place, line, source
+
+
+def _gaps(times: Sequence[int]) -> tuple[tuple[int, int], ...]:
+    most = max(GAP_SECONDS, 3 * median_low(after - before for before, after in pairwise(times)))
+    return tuple((before, after) for before, after in pairwise(times) if after - before > most)
 
 
 def _medians(world: World, lead_times: Mapping[str, LeadTimes]) -> tuple[tuple[str, int], ...]:

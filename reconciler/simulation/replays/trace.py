@@ -34,7 +34,7 @@ class Trace(msgspec.Struct, frozen=True, kw_only=True):
     `present` is the number of pods of each source in the World from which the trace continues. It is 0 for a curve: its pods come
     in addition. `lead_times` are those that were learned meanwhile: (name of a target, seconds until a node joins).
     `prices_micros` are the last that were seen: (name of a target, price of an hour of a node). `shortages` are spans in which a
-    target (by name) was asked for nodes in vain.
+    target (by name) was asked for nodes in vain. `gaps` are spans in which nobody looked: (from, until), in order.
     """
 
     name: str
@@ -46,6 +46,7 @@ class Trace(msgspec.Struct, frozen=True, kw_only=True):
     lead_times: tuple[tuple[str, int], ...] = ()
     prices_micros: tuple[tuple[str, int], ...] = ()
     shortages: tuple[tuple[str, Shortage], ...] = ()
+    gaps: tuple[tuple[int, int], ...] = ()
 
     @property
     def peak_pods(self) -> int:
@@ -86,7 +87,12 @@ class Trace(msgspec.Struct, frozen=True, kw_only=True):
                 (name, Shortage(from_seconds=one.from_seconds + shift, until_seconds=one.until_seconds + shift))
                 for name, one in self.shortages
             ),
+            gaps=tuple((begin + shift, end + shift) for begin, end in self.gaps),
         )
+
+    def unobserved_seconds(self, start_seconds: int, end_seconds: int) -> int:
+        """How much of a span is in gaps."""
+        return sum(max(0, min(end, end_seconds) - max(begin, start_seconds)) for begin, end in self.gaps)
 
     def at_same_hour(self, world: World, lead_seconds: int) -> "Trace":
         """The same demand after `world` was taken, at least `lead_seconds` later. It moves by whole weeks, so windows and

@@ -23,6 +23,8 @@ from reconciler.values.instant import instant_text
 DAY_SECONDS = 86_400
 _LEAST_DAYS, _PARTS, _STEP_SECONDS = 8, 8, 300
 LEAST_SECONDS = _PARTS * 1_800
+LEAST_PERIODS = 4
+"""With fewer, none is held out."""
 
 
 class CouldNotGrowError(ValueError):
@@ -40,15 +42,22 @@ class Past(msgspec.Struct, frozen=True, kw_only=True):
     join_seconds: int = 90
 
     @property
+    def observed_seconds(self) -> int:
+        """How much of the trace is in no gap."""
+        start, end = self.trace.start_seconds, self.trace.end_seconds
+        return end - start - self.trace.unobserved_seconds(start, end)
+
+    @property
     def period_seconds(self) -> int:
         """A day; of less than eight days an eighth."""
-        whole = self.trace.end_seconds - self.trace.start_seconds
+        whole = self.observed_seconds
         return DAY_SECONDS if whole >= _LEAST_DAYS * DAY_SECONDS else whole // _PARTS // _STEP_SECONDS * _STEP_SECONDS
 
     def periods(self) -> tuple[int, ...]:
-        """Where they begin (Unix seconds). The rest of the trace is left out."""
+        """Where they begin (Unix seconds). The rest of the trace is left out, and so are those of which a tenth is in gaps."""
         start, length = self.trace.start_seconds, self.period_seconds
-        return tuple(range(start, self.trace.end_seconds - length + 1, length))
+        begins = range(start, self.trace.end_seconds - length + 1, length)
+        return tuple(at for at in begins if 10 * self.trace.unobserved_seconds(at, at + length) < length)
 
     def in_period(self, number: int) -> Trace:
         """The demand of a period."""

@@ -11,7 +11,9 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator
 
+from reconciler.values.instant import parse_instant
 from tests.cli.commands.conftest import Run
+from tests.simulation.replays.test_recording import NOON
 
 ROOT = Path(__file__).resolve().parents[3]
 QUARTER = 900
@@ -149,6 +151,36 @@ def test_settings_without_effect_are_no_better_policy(run: Run, tmp_path: Path) 
     assert code == 0
     assert out.startswith("no better policy found: none of 1 trial is better")
     assert "It does not react" in out
+
+
+def test_a_gap_in_a_recording_is_in_no_period(run: Run, tmp_path: Path) -> None:
+    """Two recorded days, a week apart: the quiet week is neither searched nor held out. Pods that fit no group are told."""
+    days = tmp_path / "demand"
+    days.mkdir()
+    shape = {"namespace": "shop", "requests": {"cpu_milli": 4_000, "memory_bytes": 2 << 30, "pods": 1}}
+    source = {
+        "shape": shape,
+        "traits": {"namespace": "shop", "controller": {"api_group": "apps", "kind": "ReplicaSet", "name": "web"}},
+    }
+    for day in (0, 8):
+        lines: list[object] = [{"formatVersion": "1.1"}, {"source": source}]
+        lines += [{"at": NOON + day * 86_400 + 900 * at, "pods": [[0, 1 + at % 3]]} for at in range(40)]
+        (days / f"day-{day}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    words = ("tune", "--trace", days, "--policy", policy(tmp_path), "--vary", "tiers=*")
+    found = json.loads(run(*words, "-o", "json")[1])
+    last = NOON + 39 * 900
+    assert found["unobservedSeconds"] == NOON + 8 * 86_400 - last
+    begins = [parse_instant(text) for text in (*found["searchPeriods"], *found["heldOutPeriods"])]
+    assert all(begin < last or begin > NOON + 8 * 86_400 - found["periodSeconds"] for begin in begins)
+    assert proposed(found) == {"spec.tiers": "cheap, dear"}
+    shape["node_selector"] = [["pool", "gpu"]]
+    (days / "day-0.jsonl").write_text(
+        "".join(json.dumps(line) + "\n" for line in [*lines[:1], {"source": source}, *lines[2:]]), encoding="utf-8"
+    )
+    (days / "day-8.jsonl").unlink()
+    out = run(*words)[1]
+    assert "never got a node. Is this the recording of its cluster?" in out
+    assert "Nobody looked" not in out
 
 
 def test_what_is_proposed_is_written_where_it_stands(run: Run, tmp_path: Path) -> None:

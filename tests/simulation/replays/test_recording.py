@@ -103,6 +103,21 @@ def test_a_trace_that_no_recorder_saw_is_written_as_a_recording(steps: list[tupl
         assert {name: seen.get(name, 0) for name in ("web", "api")} == wanted(trace, step.at_seconds)
 
 
+def test_time_in_which_nobody_looked_is_a_gap() -> None:
+    """More than an hour, and three times the usual. Demand that no recorder saw has none, however long it stays the same."""
+    every_five, away = [NOON + 300 * at for at in range(10)], NOON + 20_000
+    seen = [(at, world({"web": 3})) for at in (*every_five, away, away + 3_600)]
+    trace = read_recording("demand", list(recorded(*seen).items()))
+    assert trace.gaps == ((every_five[-1], away),)
+    assert trace.unobserved_seconds(every_five[-1] + 100, away + 50) == away - every_five[-1] - 100
+    rarely = [(NOON + 3 * 3_600 * at, world({"web": 3})) for at in range(4)]
+    assert read_recording("demand", list(recorded(*rarely).items())).gaps == ()
+    curve = read_curve("curve", f"time,pods\n{NOON},1\n{NOON + 30},2\n{NOON + 60},3\n{NOON + 3 * DAY},1\n{NOON + 3 * DAY + 9},1")
+    files = list(recorded_days(curve))
+    assert len(files) == 4
+    assert read_recording("curve", files).gaps == ()
+
+
 def test_nothing_is_written_while_nothing_differs() -> None:
     """Until five minutes have passed; an instant that is not later counts for nothing."""
     recorder, same = Recorder(), world({"web": 3})
