@@ -40,7 +40,7 @@ from reconciler.providers.cloud_answers import CloudQuestion
 from reconciler.providers.live_platforms import ask_clouds
 from reconciler.scheduling.default_spread import needs_services
 from reconciler.values.decoding import decode, decoder
-from reconciler.values.feature_gate import GATES
+from reconciler.values.feature_gate import REPORTED
 from reconciler.values.instant import instant_text
 
 FORMAT_VERSION = "1.0"
@@ -168,7 +168,7 @@ def capture(
     reader.ask(clouds, folder)
     if targets_only:
         return _captured(reader, cluster, now_seconds)
-    gates = feature_gates(clusters.workload, frozenset(GATES))
+    gates = feature_gates(clusters.workload, REPORTED)
     return _captured(reader, cluster, now_seconds, server_version(clusters.workload), gates)
 
 

@@ -52,6 +52,10 @@ that are locked, that only score, queue or retry, or whose objects are not model
 `DRAWorkloadResourceClaims`, `TopologyAwareWorkloadScheduling`)."""
 
 
+REPORTED = frozenset(GATES) - {"GangScheduling"}
+"""What an API server knows as well. Its word on a gate of kube-scheduler alone says nothing."""
+
+
 def default_gates(minor: int) -> tuple[tuple[str, bool], ...]:
     """The gates as a 1.x release has them by default."""
     return tuple((name, gate.on(1, minor)) for name, gate in sorted(GATES.items()))

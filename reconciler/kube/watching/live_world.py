@@ -27,7 +27,7 @@ from reconciler.kube.watching.target_streams import OwnTargets, TargetStreams
 from reconciler.kube.watching.trust import Judged, Stream, Trust, stream_of
 from reconciler.kube.watching.watch_pace import Pace, RealPace
 from reconciler.values.clauses import clauses
-from reconciler.values.feature_gate import GATES
+from reconciler.values.feature_gate import REPORTED
 
 LONGEST_SILENCE_SECONDS = 120.0
 # A control plane is upgraded rarely, and a scheduler of the next release answers mostly the same.
@@ -197,7 +197,7 @@ class LiveWorld:
         if self._own_pace.monotonic() >= self._version_due:
             self._version_due = self._own_pace.monotonic() + _VERSION_SECONDS
             self._version = server_version(self._workload) or self._version
-            self._gates = feature_gates(self._workload, frozenset(GATES)) or self._gates
+            self._gates = feature_gates(self._workload, REPORTED) or self._gates
         version = kubernetes_version(self._version)
         whole = Intake(self._capi_group)
         whole.unread = unread

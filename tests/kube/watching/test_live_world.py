@@ -9,11 +9,13 @@ from reconciler.cluster.nodes.node import Node
 from reconciler.cluster.snapshots.snapshot import read_snapshot
 from reconciler.cluster.world import World
 from reconciler.kube.connection.api import Api, ApiError, ContentType
+from reconciler.kube.connection.feature_gates import feature_gates
 from reconciler.kube.connection.server_version import server_version
 from reconciler.kube.connection.transport import KubernetesApi, connect
 from reconciler.kube.watching.collection import DEVICES, WORKLOAD, Collection, cluster_api, located, platform_collections
 from reconciler.kube.watching.live_world import IncompleteViewError, LiveWorld
 from reconciler.kube.watching.stream_state import Phase
+from reconciler.values.feature_gate import REPORTED
 from tests.kube import objects
 from tests.kube.cluster import create, eventually
 from tests.testbed.control_plane import ControlPlane
@@ -120,6 +122,7 @@ def captured(api: Api) -> World:
         "kinds": ["CapacityQuota", "PodGroup"],
     }
     manifest["kubernetesVersion"] = server_version(api)
+    manifest["featureGates"] = dict(feature_gates(api, REPORTED))
     return read_snapshot({"snapshot.json": json.dumps(manifest).encode(), **files}, objects.GROUP)
 
 
