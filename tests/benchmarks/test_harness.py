@@ -1,4 +1,5 @@
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -9,6 +10,15 @@ from tests.benchmarks.measure import Case, Figure, Prepare, measure
 
 def committed(multiple: float, peak_mib: float | None = None, why: str = "") -> list[Entry]:
     return [Entry("2026-11-20", "0123abcd", multiple, peak_mib, why)]
+
+
+def test_the_page_has_the_newest_figures_of_the_settled_column() -> None:
+    page = Path("docs/explanation/sizing.md").read_text()
+    (row,) = (line for line in page.splitlines() if line.startswith("| settled column"))
+    clusters = ("50 apps x 1,000, 20 groups", "2,000 nodes x 40 pods of 50 apps", "5,000 nodes, 5,000 pending")
+    names = [f"settled / decide: {one}" for one in (*clusters, "5,000 nodes, 300 apps with rules")]
+    newest = [read_history()[name][-1].multiple for name in names]
+    assert row.split("|")[3].strip() == ", ".join(f"{multiple:.2g}" for multiple in newest)
 
 
 def test_a_figure_that_creeps_needs_a_line_that_says_why() -> None:
