@@ -118,13 +118,15 @@ class ReplayFigures(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Replay(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A trace under one policy, or under two on the same cluster. `start` and `end` are the instants of the virtual clock."""
+    """A trace under one policy, or under two on the same cluster. `start` and `end` are the instants of the virtual clock.
+    `unobserved_seconds` is how much of the trace nobody saw."""
 
     trace: str
     cluster: str
     start: str
     end: str
     seconds: int
+    unobserved_seconds: int
     peak_demand_pods: int
     currency: str
     sides: tuple[ReplayFigures, ...]

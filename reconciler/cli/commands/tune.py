@@ -287,7 +287,7 @@ def _tuning(past: "Past", found: "Found", objective: "Objective", seed: int) -> 
         start=instant_text(past.trace.start_seconds),
         end=instant_text(past.trace.end_seconds),
         period_seconds=past.period_seconds,
-        unobserved_seconds=past.trace.end_seconds - past.trace.start_seconds - past.observed_seconds,
+        unobserved_seconds=past.trace.unobserved_seconds(past.trace.start_seconds, past.trace.end_seconds),
         search_periods=searched,
         held_out_periods=held,
         objective={str(term): weight for term, weight in objective.weights},

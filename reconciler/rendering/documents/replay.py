@@ -20,6 +20,7 @@ from reconciler.rendering.documents.blocks import (
     names_listed,
 )
 from reconciler.rendering.words.fold import NAMES_SHOWN
+from reconciler.rendering.words.unobserved import unobserved_words
 from reconciler.values.decoding import convert
 from reconciler.values.duration import duration_text
 from reconciler.values.plural import count_text
@@ -130,6 +131,7 @@ def note_words(replay: Replay) -> tuple[Sentence, ...]:
             names = names_listed(side.groups_without_template, NAMES_SHOWN)
             notes.append((Foreign(name), ": the capacity of a new node is unknown: ", *names))
     without = sorted({target for side in replay.sides for target in side.unpriced})
+    notes += ((words,) for words in unobserved_words(replay.unobserved_seconds))
     return (*notes, *((("without a price, so not in the cost: ", *names_listed(without, 0)),) if without else ()))
 
 

@@ -21,6 +21,7 @@ from reconciler.rendering.documents.blocks import (
     plain_sentence,
 )
 from reconciler.rendering.documents.waste_table import waste_table
+from reconciler.rendering.words.unobserved import unobserved_words
 from reconciler.rendering.words.wording import count
 from reconciler.values.decoding import convert
 from reconciler.values.duration import duration_text
@@ -103,9 +104,11 @@ def percent(ppm: int) -> str:
 def replay_limits(tuning: Tuning, join_words: str) -> tuple[str, ...]:
     """What a replay cannot know."""
     never = sum(one.pods_never_placed for one in tuning.trials[0].periods)
-    missing = tuning.unobserved_seconds
     return (
-        *((f"Nobody looked for {duration_text(missing)}: periods in which that counts are left out.",) if missing else ()),
+        *(
+            f"{words} Periods of which a tenth was not seen are left out."
+            for words in unobserved_words(tuning.unobserved_seconds)
+        ),
         *(
             (f"Under the policy of today, {count(never, 'pod')} never got a node. Is this the recording of its cluster?",)
             if never

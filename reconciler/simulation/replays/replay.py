@@ -327,6 +327,7 @@ def replay(
         start=instant_text(trace.start_seconds),
         end=instant_text(trace.end_seconds),
         seconds=trace.end_seconds - trace.start_seconds,
+        unobserved_seconds=trace.unobserved_seconds(trace.start_seconds, trace.end_seconds),
         peak_demand_pods=trace.peak_pods,
         currency=sides[0][1].policy.currency,
         sides=tuple(figures),

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator
 
+from reconciler.values.duration import duration_text
 from reconciler.values.instant import parse_instant
 from tests.cli.commands.conftest import Run
 from tests.simulation.replays.test_recording import NOON
@@ -170,6 +171,12 @@ def test_a_gap_in_a_recording_is_in_no_period(run: Run, tmp_path: Path) -> None:
     found = json.loads(run(*words, "-o", "json")[1])
     last = NOON + 39 * 900
     assert found["unobservedSeconds"] == NOON + 8 * 86_400 - last
+    sentence = f"Nobody looked for {duration_text(found['unobservedSeconds'])}, and the last demand before lasts meanwhile."
+    assert sentence in " ".join(run(*words)[1].split())
+    simulated = ("simulate", "--trace", days, "--policy", tmp_path / "prod.yaml")
+    assert sentence in run(*simulated, "--wide")[1]
+    assert json.loads(run(*simulated, "-o", "json")[1])["unobservedSeconds"] == found["unobservedSeconds"]
+    assert "Nobody looked" not in run(*simulated, "--until", "9h", "--wide")[1]
     begins = [parse_instant(text) for text in (*found["searchPeriods"], *found["heldOutPeriods"])]
     assert all(begin < last or begin > NOON + 8 * 86_400 - found["periodSeconds"] for begin in begins)
     assert proposed(found) == {"spec.tiers": "cheap, dear"}

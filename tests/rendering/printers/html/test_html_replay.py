@@ -34,7 +34,7 @@ def figures(policy: str, wait: int, cost: str, target: str = "MachineDeployment 
 def replay(*sides: ReplayFigures) -> Replay:
     return Replay(
         trace="night", cluster="prod", start="2026-11-21T00:00:00Z", end="2026-11-21T01:00:00Z", seconds=3600,
-        peak_demand_pods=4, currency="USD", sides=sides,
+        unobserved_seconds=0, peak_demand_pods=4, currency="USD", sides=sides,
     )  # fmt: skip
 
 
