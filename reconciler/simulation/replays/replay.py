@@ -21,10 +21,10 @@ from reconciler.simulation.embedded.durations import MachineBehaviour, Shortage
 from reconciler.simulation.embedded.journal import Event, Happened
 from reconciler.simulation.embedded.writes import SimulatedWrites
 from reconciler.simulation.execution import execute
+from reconciler.simulation.figures.ledger import Ledger, share_permille
 from reconciler.simulation.replays.demand_play import Demand
 from reconciler.simulation.replays.policy_clock import PolicyClock
 from reconciler.simulation.replays.policy_world import policy_world
-from reconciler.simulation.replays.replay_figures import Ledger, share_permille
 from reconciler.simulation.replays.trace import Trace
 from reconciler.simulation.replays.zone_spread import ZoneSpread
 from reconciler.simulation.timers import next_timer_seconds
@@ -229,14 +229,14 @@ class ReplayRun:
         assert self._ledger is not None  # noqa: S101 - for the type checker: set right above
         totals = self._ledger.close(self.cluster.now_seconds)
         asked = totals.placed_pod_seconds + totals.unplaced_pod_seconds
-        counts, waits, never = totals.counts, totals.waits, totals.never_placed
+        counts = totals.counts
         whole = self._trace.end_seconds - self._trace.start_seconds
-        waited = partial(waited_seconds, waits, never, whole_seconds=whole)
+        waited = partial(waited_seconds, totals.waits, totals.never_placed, whole_seconds=whole)
         return ReplayFigures(
             policy=self._policy.policy.name,
             source=source,
-            pods_placed=len(waits),
-            pods_never_placed=never,
+            pods_placed=totals.waits.total(),
+            pods_never_placed=totals.never_placed,
             wait_p50_seconds=waited(50),
             wait_p95_seconds=waited(95),
             wait_p99_seconds=waited(99),
@@ -244,24 +244,24 @@ class ReplayRun:
             pods_pending=sum(1 for _ in self.cluster.objects.pending()),
             unplaced_pod_seconds=totals.unplaced_pod_seconds,
             served_ppm=1_000_000 * totals.placed_pod_seconds // asked if asked else 1_000_000,
-            node_seconds=sum(line.node_seconds for line in totals.targets),
+            node_seconds=totals.node_seconds,
             start_nodes=totals.start_nodes,
-            peak_nodes=totals.peak_nodes,
+            peak_nodes=max(totals.series.nodes),
             cost=money(totals.cost_micros) if self._prices else None,
             lost_pod_seconds=totals.lost_pod_seconds,
             lost_cost=money(totals.lost_micros) if self._prices else None,
             lead_grown_nodes=self._lead_grown,
-            grown_nodes=counts.get(Happened.NODE_JOINED, 0),
-            removed_nodes=counts.get(Happened.NODE_GONE, 0),
-            evictions=counts.get(Happened.POD_EVICTED, 0) + counts.get(Happened.POD_PREEMPTED, 0),
-            machines_failed=counts.get(Happened.MACHINE_FAILED, 0),
-            writes_refused=counts.get(Happened.WRITE_REFUSED, 0),
+            grown_nodes=counts[Happened.NODE_JOINED],
+            removed_nodes=counts[Happened.NODE_GONE],
+            evictions=counts[Happened.POD_EVICTED] + counts[Happened.POD_PREEMPTED],
+            machines_failed=counts[Happened.MACHINE_FAILED],
+            writes_refused=counts[Happened.WRITE_REFUSED],
             zone_spread_permille=self._spread.permille,
             decisions=self._decisions,
             could_grow=self._could_grow,
             held_groups=tuple(sorted(self._always_held)),
             groups_without_template=tuple(sorted(self._without_template)),
-            unpriced=tuple(line.target for line in totals.targets if line.target and line.cost is None and line.node_seconds),
+            unpriced=totals.unpriced,
             targets=totals.targets,
             series=totals.series,
         )

@@ -9,8 +9,8 @@ import pytest
 from reconciler.cluster.values.resources import Resources
 from reconciler.plan.replay import ReplayFigures, ReplaySeries
 from reconciler.policy.documents import Size
+from reconciler.simulation.figures.sampled_series import MOST_STEPS, MOST_TARGETS, SeriesSampler
 from reconciler.simulation.replays.replay import replay
-from reconciler.simulation.replays.sampled_series import MOST_STEPS, MOST_TARGETS, SeriesSampler
 from reconciler.simulation.replays.trace import Trace
 from tests.builders import ClusterBuilder
 from tests.policies import node_group, policy
@@ -135,7 +135,7 @@ def test_any_length_is_told_in_at_most_240_steps(seconds: int):
     sampler.node_joined(1_000, "t", NODE)
     sampler.pod_came(1_000 + seconds - 1, CORE, waits=True)
     sampler.node_joined(1_000 + seconds, "t", NODE)
-    series = sampler.close(1_000 + seconds, {"t": seconds})
+    series = sampler.close(1_000 + seconds)
     assert len(series.nodes) <= MOST_STEPS
     assert (len(series.nodes) - 1) * series.step_seconds < seconds <= len(series.nodes) * series.step_seconds
     assert (series.pending_pods[-1], series.nodes[-1], series.demand_cpu_milli[-1]) == (1, 2, 1_000)
@@ -147,7 +147,7 @@ def sampled(nodes: dict[str, int]) -> ReplaySeries:
     for target, number in nodes.items():
         for _ in range(number):
             sampler.node_joined(0, target, NODE)
-    return sampler.close(60, {target: 60 * number for target, number in nodes.items()})
+    return sampler.close(60)
 
 
 def test_the_largest_targets_are_told_by_name():
@@ -165,7 +165,7 @@ def test_what_lasts_no_time_counts_only_as_a_peak_of_nodes():
     sampler.pod_went(100, CORE, waited=True)
     sampler.node_joined(200, "t", NODE)
     sampler.node_went(200, "t", NODE)
-    series = sampler.close(240, {"t": 240})
+    series = sampler.close(240)
     assert max(series.pending_pods) == max(series.demand_cpu_milli) == 0
     assert [second for second, nodes in enumerate(series.nodes) if nodes == 2] == [200]
     assert set(series.capacity_cpu_milli) == {4_000}

@@ -1,10 +1,10 @@
-"""A replay over time: what holds from one instant to the next, told in a bounded number of equal steps."""
+"""What holds from one instant to the next, added up over time and told in a bounded number of equal steps."""
 
 from collections import Counter
 from collections.abc import Mapping
 
 from reconciler.cluster.values.resources import Resources
-from reconciler.plan.money import money
+from reconciler.plan.money import money, price_of_nodes
 from reconciler.plan.replay import ReplaySeries, TargetNodes
 
 MOST_STEPS = 240
@@ -36,7 +36,8 @@ class _Step:
 
 class SeriesSampler:
     """Is told in order what changes, with instants that never go back. What holds for no time at all counts for nothing but
-    the number of nodes, as in their peak."""
+    the number of nodes, as in their peak. `unplaced_pod_seconds` is the time of all pods without a node up to now, and
+    `placed_pod_seconds` that of all others."""
 
     def __init__(self, start_seconds: int, end_seconds: int, prices_micros: Mapping[str, int]) -> None:
         """`prices_micros`: an hour of a node, by target."""
@@ -47,7 +48,10 @@ class SeriesSampler:
         self._now = start_seconds
         self._prices = prices_micros
         self._demand_cpu = self._demand_memory = self._capacity_cpu = self._capacity_memory = 0
-        self._pending = self._nodes = self._rate = self._cost = 0
+        self._pods = self._pending = self._nodes = 0
+        self.unplaced_pod_seconds = self.placed_pod_seconds = 0
+        self._before_now: Counter[str] = Counter()
+        """By target: instants at which nodes went, less those at which they joined."""
         self._by_target: Counter[str] = Counter()
         self._steps = [_Step()]
 
@@ -56,6 +60,7 @@ class SeriesSampler:
         self._pass(at_seconds)
         self._demand_cpu += requests.cpu_milli
         self._demand_memory += requests.memory_bytes
+        self._pods += 1
         self._pending += waits
 
     def pod_bound(self, at_seconds: int) -> None:
@@ -73,6 +78,7 @@ class SeriesSampler:
         self._pass(at_seconds)
         self._demand_cpu -= requests.cpu_milli
         self._demand_memory -= requests.memory_bytes
+        self._pods -= 1
         self._pending -= waited
 
     def node_joined(self, at_seconds: int, target: str, allocatable: Resources) -> None:
@@ -84,14 +90,20 @@ class SeriesSampler:
         """One node less."""
         self._count_node(at_seconds, target, allocatable, -1)
 
-    def close(self, end_seconds: int, node_seconds: Mapping[str, int]) -> ReplaySeries:
-        """The whole, up to the end; the targets with the most of `node_seconds` are told by name."""
+    @property
+    def node_seconds(self) -> Counter[str]:
+        """Up to now, by target."""
+        return Counter({target: nodes * self._now + self._before_now[target] for target, nodes in self._by_target.items()})
+
+    def close(self, end_seconds: int) -> ReplaySeries:
+        """The whole, up to the end; the targets with the most node seconds are told by name."""
         self._pass(end_seconds)
         self._see()
-        self._steps[-1].cost = self._cost
+        node_seconds = self.node_seconds
+        self._steps[-1].cost = price_of_nodes(node_seconds, self._prices)
         steps = self._steps
         there = {target for step in steps for target, nodes in step.by_target.items() if nodes}
-        named = sorted(there, key=lambda target: (-node_seconds.get(target, 0), target))[:MOST_TARGETS]
+        named = sorted(there, key=lambda target: (-node_seconds[target], target))[:MOST_TARGETS]
         return ReplaySeries(
             step_seconds=self._step_seconds,
             demand_cpu_milli=tuple(step.demand_cpu for step in steps),
@@ -111,13 +123,13 @@ class SeriesSampler:
         self._by_target[target] += more
         self._capacity_cpu += more * allocatable.cpu_milli
         self._capacity_memory += more * allocatable.memory_bytes
-        self._rate += more * self._prices.get(target, 0)
+        self._before_now[target] -= more * at_seconds
 
     def _pass(self, at_seconds: int) -> None:
         """What holds now held up to an instant. One at the very end belongs to the last step."""
         while at_seconds >= self._step_end and len(self._steps) < self._most_steps:
             self._hold(self._step_end)
-            self._steps[-1].cost = self._cost
+            self._steps[-1].cost = price_of_nodes(self.node_seconds, self._prices)
             self._steps.append(_Step())
             self._step_end += self._step_seconds
         self._hold(at_seconds)
@@ -125,7 +137,9 @@ class SeriesSampler:
     def _hold(self, until_seconds: int) -> None:
         if until_seconds > self._now:
             self._see()
-            self._cost += self._rate * (until_seconds - self._now)
+            lasted = until_seconds - self._now
+            self.unplaced_pod_seconds += self._pending * lasted
+            self.placed_pod_seconds += (self._pods - self._pending) * lasted
             self._now = until_seconds
 
     def _see(self) -> None:

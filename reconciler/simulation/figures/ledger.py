@@ -1,5 +1,6 @@
-"""The figures of a replay, from what happened in it."""
+"""The figures of a simulated run or a replay, from what happened in it."""
 
+from collections import Counter
 from collections.abc import Mapping
 
 import msgspec
@@ -10,24 +11,26 @@ from reconciler.cluster.values.resources import Resources
 from reconciler.plan.money import money, price_of_nodes
 from reconciler.plan.replay import GroupFigures, ReplaySeries
 from reconciler.simulation.embedded.journal import Event, Happened
-from reconciler.simulation.replays.sampled_series import SeriesSampler
+from reconciler.simulation.figures.sampled_series import SeriesSampler
 
 _NOTHING = Resources()
 
 
 class Totals(msgspec.Struct, frozen=True, kw_only=True):
-    """What the events of a replay add up to. Times in seconds, money in millionths of the currency times seconds an hour."""
+    """What the events add up to. `waits` maps seconds to the pods that waited so long. Money is in millionths of the currency
+    times seconds an hour. `unpriced` are targets with node time and without a price."""
 
-    waits: tuple[int, ...]
+    waits: Counter[int]
     never_placed: int
     unplaced_pod_seconds: int
     placed_pod_seconds: int
     lost_pod_seconds: int
     lost_micros: int
-    counts: Mapping[Happened, int]
+    counts: Counter[Happened]
     start_nodes: int
-    peak_nodes: int
+    node_seconds: int
     targets: tuple[GroupFigures, ...]
+    unpriced: tuple[str, ...]
     cost_micros: int
     series: ReplaySeries
 
@@ -48,18 +51,16 @@ class Ledger:
         prices_micros: Mapping[str, int],
     ) -> None:
         """`placed`: pod -> (bound since, node); `prices_micros`: an hour of a node, by target."""
-        self._start = start_seconds
         self._prices = prices_micros
         self._target_of = dict(nodes)
-        self._alive = dict.fromkeys(nodes, start_seconds)
+        self._alive = set(nodes)
         self._running = dict(placed)
         self._waiting = {pod: max(since, start_seconds) for pod, since in waiting.items()}
-        self._waits: list[int] = []
-        self._unplaced = self._placed = self._lost = self._lost_micros = 0
-        self._counts: dict[Happened, int] = {}
+        self._waits: Counter[int] = Counter()
+        self._lost = self._lost_micros = 0
+        self._counts: Counter[Happened] = Counter()
         self._never = 0
-        self._peak = self._first = len(nodes)
-        self._seconds: dict[str, int] = {}
+        self._first = len(nodes)
         self._per_target: dict[str, list[int]] = {}
         for target in nodes.values():
             self._target(target)[0] += 1
@@ -81,13 +82,13 @@ class Ledger:
         """Nodes now, most nodes, grown, removed."""
         return self._per_target.setdefault(target, [0, 0, 0, 0])
 
-    def read(self, event: Event, share_permille: int, size: Resources | None = None) -> None:
+    def read(self, event: Event, share_permille: int = 0, size: Resources | None = None) -> None:
         """One event; `share_permille` is how much of its node an evicted pod takes, `size` what a node that joined offers or a
         created pod requests."""
         at, subject = event.at_seconds, event.object
         if size is not None:
             self._sizes[subject] = size
-        self._counts[event.kind] = self._counts.get(event.kind, 0) + 1
+        self._counts[event.kind] += 1
         match event.kind:
             case Happened.POD_CREATED:
                 self._waiting[subject] = at
@@ -98,8 +99,7 @@ class Ledger:
                 else:
                     self._series.pod_came(at, self._size(subject), waits=False)
                 since = self._waiting.pop(subject, at)
-                self._waits.append(at - since)
-                self._unplaced += at - since
+                self._waits[at - since] += 1
                 self._running[subject] = (at, event.detail)
             case Happened.POD_EVICTED | Happened.POD_PREEMPTED:
                 since, node = self._running.get(subject, (at, ""))
@@ -110,15 +110,13 @@ class Ledger:
             case Happened.POD_GONE:
                 if subject in self._waiting or subject in self._running:
                     self._series.pod_went(at, self._size(subject), waited=subject in self._waiting)
-                if subject in self._waiting:
-                    self._unplaced += at - self._waiting.pop(subject)
+                if self._waiting.pop(subject, None) is not None:
                     self._never += 1
-                elif subject in self._running:
-                    self._placed += at - max(self._running.pop(subject)[0], self._start)
+                else:
+                    self._running.pop(subject, None)
             case Happened.NODE_JOINED:
-                self._alive[subject] = at
+                self._alive.add(subject)
                 self._target_of[subject] = event.target
-                self._peak = max(self._peak, len(self._alive))
                 numbers = self._target(event.target)
                 numbers[0] += 1
                 numbers[1] = max(numbers[:2])
@@ -126,7 +124,7 @@ class Ledger:
                 self._series.node_joined(at, event.target, self._size(subject))
             case Happened.NODE_GONE if subject in self._alive:
                 target = self._target_of[subject]
-                self._seconds[target] = self._seconds.get(target, 0) + at - self._alive.pop(subject)
+                self._alive.remove(subject)
                 numbers = self._target(target)
                 numbers[0] -= 1
                 numbers[3] += 1
@@ -136,35 +134,32 @@ class Ledger:
 
     def close(self, end_seconds: int) -> Totals:
         """The totals at the end."""
-        seconds = dict(self._seconds)
-        for node, since in self._alive.items():
-            target = self._target_of[node]
-            seconds[target] = seconds.get(target, 0) + end_seconds - since
-        unplaced = self._unplaced + sum(end_seconds - since for since in self._waiting.values())
-        placed = self._placed + sum(end_seconds - max(since, self._start) for since, _ in self._running.values())
+        series = self._series.close(end_seconds)
+        seconds = self._series.node_seconds
         return Totals(
-            waits=tuple(sorted(self._waits)),
+            waits=self._waits,
             never_placed=self._never + len(self._waiting),
-            unplaced_pod_seconds=unplaced,
-            placed_pod_seconds=placed,
+            unplaced_pod_seconds=self._series.unplaced_pod_seconds,
+            placed_pod_seconds=self._series.placed_pod_seconds,
             lost_pod_seconds=self._lost,
             lost_micros=self._lost_micros,
             counts=self._counts,
             start_nodes=self._first,
-            peak_nodes=self._peak,
+            node_seconds=sum(seconds.values()),
             targets=tuple(
                 GroupFigures(
                     target=target,
-                    node_seconds=seconds.get(target, 0),
+                    node_seconds=seconds[target],
                     peak_nodes=numbers[1],
                     grown_nodes=numbers[2],
                     removed_nodes=numbers[3],
-                    cost=money(seconds.get(target, 0) * self._prices[target]) if target in self._prices else None,
+                    cost=money(seconds[target] * self._prices[target]) if target in self._prices else None,
                 )
                 for target, numbers in sorted(self._per_target.items())
             ),
+            unpriced=tuple(sorted(target for target in seconds if target and seconds[target] and target not in self._prices)),
             cost_micros=price_of_nodes(seconds, self._prices),
-            series=self._series.close(end_seconds, seconds),
+            series=series,
         )
 
 
