@@ -26,6 +26,7 @@ def figures_page() -> str:
         "# Figures\n\nThese are the latest results of `make bench`, the newest in `tests/benchmarks/history.json`. "
         "Each multiple is processor time, divided by that of a fixed kernel. The same run measures this yardstick first. "
         "Multiply it by the yardstick of your machine (`make bench` prints it) to get seconds there. "
+        "Python's garbage collector runs as rarely as in the product. "
         "`make bench-check` fails if a figure is above 1.5 times its multiple. It also fails if a figure is above 1.2 times the "
         "best of its last ten, and the newest does not say why.\n\n"
         "The Cluster Autoscaler's own time for the same is in brackets. It was measured "

@@ -133,10 +133,15 @@ def cli() -> None:
     """
 
 
+def collect_rarely() -> None:
+    """Make Python's collector run rarely. Nearly all that is imported and read stays until the end, and it would look through all
+    of that again and again."""
+    gc.set_threshold(_YOUNG_OBJECTS)
+
+
 def main(argv: Sequence[str] | None = None) -> None:
     """Entry point. Exit codes: see `docs/reference/exit-codes.md`."""
     from reconciler.cli.outputs.failure import guarded
 
-    # Nearly all that is imported and read stays until the end: the interpreter would look through it again and again.
-    gc.set_threshold(_YOUNG_OBJECTS)
+    collect_rarely()
     sys.exit(guarded(cli, argv))

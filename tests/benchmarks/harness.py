@@ -14,6 +14,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from reconciler.cli.main import collect_rarely
 from tests.benchmarks.history import CREEPS, HISTORY, Entry, crept_from, read_history, write_history
 from tests.benchmarks.measure import Case, Figure, measure
 from tests.benchmarks.yardstick import yardstick_seconds
@@ -69,6 +70,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     how.add_argument("--write", action="store_true", help="add these figures to history.json")
     parser.add_argument("--only", default="", help="only cases with this text in their name")
     options = parser.parse_args(arguments)
+    collect_rarely()  # as every run of the product does
     history = read_history()
     print(f"{'':44} {'wall':>11} {'processor':>11}")
     print(f"{'yardstick':44} {'':11} {yardstick_seconds():9.4f} s       1 x")

@@ -61,7 +61,7 @@ def test_s027_the_rules_that_reject_a_pod_elsewhere_are_named_with_their_number(
     plan = plan_of(cluster.world(), policy(node_group("general")))
     (blocker,) = node(plan, "general-1").blockers
     assert blocker.code == "NoPlaceToMove"
-    assert blocker.message.endswith("does not fit on the other 3 nodes: 2 NodeResourcesFit, 1 TaintToleration")
+    assert blocker.message.endswith("does not fit on the other 3 nodes: too little free capacity on 2, untolerated taint on 1")
 
 
 @pytest.mark.parametrize(("cores", "warned"), [(39, True), (40, False)])

@@ -81,7 +81,7 @@ def test_a_fleet_with_a_bad_target_is_written(tmp_path: Path) -> None:
     )
     done = CliRunner().invoke(init, ["--cluster", str(tmp_path / "all.json"), "--out", str(tmp_path / "out")])
     assert done.exit_code == 0, done.output
-    assert "with 1 groups" in done.stderr
+    assert "with 1 group" in done.stderr
     assert "1 more are commented out" in done.stderr
     checked = CliRunner().invoke(validate, ["--strict", str(tmp_path / "out")])
     assert (checked.exit_code, checked.stdout) == (0, "2 files, 1 policy, 1 group: no problems\n")
