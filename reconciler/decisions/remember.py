@@ -124,7 +124,11 @@ def _settled(memory: Memory, outcome: Outcome) -> Memory:
             )
         if outcome.kind == ActionKind.REPLACE:
             kept = tuple(one for one in memory.replacements if (one.target, one.nodes) != (outcome.target, outcome.nodes))
-            memory = msgspec.structs.replace(memory, replacements=kept)
+            purchase = memory.purchase
+            if purchase is not None and purchase.replaced_seconds not in {one.started_seconds for one in kept}:
+                # No target grew for it, so there is nothing that it has to pay back.
+                purchase = msgspec.structs.replace(purchase, replaced_seconds=0)
+            memory = msgspec.structs.replace(memory, replacements=kept, purchase=purchase)
         if not (outcome.kind in _GROWTH and outcome.code in _NOTHING_DONE):
             # A part of it may have been done: what we wrote last says nothing of what is there now.
             memory = without_last_writes(memory, frozenset((outcome.target,)))

@@ -14,6 +14,7 @@ from reconciler.decisions.demand.pod_counts import PodCounts
 from reconciler.decisions.draft import Draft
 from reconciler.decisions.memory import Purchase
 from reconciler.decisions.situation.evidence import in_vain_since, target_of
+from reconciler.decisions.situation.takeovers import began
 from reconciler.plan.plan import NodeState
 
 
@@ -64,7 +65,7 @@ class Demand:
     @cached_property
     def _before(self) -> Purchase | None:
         """The purchase of the memory, unless its demand is over. More pods are another demand for a `Replace`: what was replaced
-        for fewer has nothing to pay for them."""
+        for fewer has nothing to pay for them. Neither has one that never began."""
         purchase, conflicts = self._draft.memory.purchase, self._draft.memory.conflicts
         if purchase is not None:
             # Of a group that somebody else has sized since, nobody can tell which nodes were added for the demand.
@@ -74,10 +75,24 @@ class Demand:
                 if target not in conflicts or conflicts[target].last_seconds < instant
             }
             purchase = msgspec.structs.replace(purchase, since=since) if len(since) < len(purchase.since) else purchase
-        if purchase is not None and purchase.replaced_seconds and self._pods.raised(purchase.pods) is not purchase.pods:
+        if (
+            purchase is not None
+            and purchase.replaced_seconds
+            and (self._never_began(purchase.replaced_seconds) or self._pods.raised(purchase.pods) is not purchase.pods)
+        ):
             purchase = msgspec.structs.replace(purchase, replaced_seconds=0)
         over = purchase is None or purchase.policy != self._policy_digest or self._room_came(purchase)
         return None if over else purchase
+
+    def _never_began(self, started_seconds: int) -> bool:
+        """Whether the `Replace` of then is in the memory, but no target grew for it and no write is noted."""
+        draft = self._draft
+        parts = {one.target: one for one in draft.memory.replacements if one.started_seconds == started_seconds}
+        writes = draft.memory.last_writes
+        if any(target in writes and writes[target].written_seconds >= started_seconds for target in parts):
+            return False
+        groups = (group for group in draft.groups if str(group.group.target) in parts)
+        return bool(parts) and not any(began(parts[str(group.group.target)], draft.world, group.situation) for group in groups)
 
     @cached_property
     def _lasts(self) -> bool:

@@ -47,7 +47,7 @@ def takeovers(
         judged = [
             (part, came)
             for part in parts
-            if part.target in groups and (came := _came(part, world, *groups[part.target], sources, states, now_seconds))
+            if part.target in groups and (came := _came(part, world, *groups[part.target], states, now_seconds))
         ]
         if sources and judged:
             takers = sorted(index for _, came in judged for index in came.takers)
@@ -56,6 +56,19 @@ def takeovers(
                 Takeover(parts=tuple(part for part, _ in judged), sources=sources, takers=tuple(takers), awaited=awaited)
             )
     return tuple(found)
+
+
+def began(part: Replacement, world: World, situation: GroupSituation) -> bool:
+    """Whether the target of one part has grown for it. Otherwise its write was refused or not made."""
+    return situation.current >= part.to or bool(_new_nodes(part, world, situation))
+
+
+def _new_nodes(part: Replacement, world: World, situation: GroupSituation) -> list[int]:
+    return [
+        index
+        for index in situation.nodes
+        if world.nodes[index].created_seconds >= part.started_seconds and world.nodes[index].name not in part.nodes
+    ]
 
 
 class _Came(msgspec.Struct, frozen=True):
@@ -68,19 +81,15 @@ def _came(
     world: World,
     group: EffectiveGroup,
     situation: GroupSituation,
-    sources: tuple[int, ...],
     states: tuple[NodeState, ...],
     now_seconds: int,
 ) -> _Came | None:
     """What has come of one part; None if nothing has, or will."""
-    came = [
-        index for index in situation.nodes if world.nodes[index].created_seconds >= part.started_seconds and index not in sources
-    ]
+    came = _new_nodes(part, world, situation)
     takers = tuple(index for index in came if states[index] is NodeState.IN_USE)
-    began = bool(came) or situation.current >= part.to
     times = group.scale_up
     longest = times.max_node_provision_time_seconds + (times.max_node_startup_time_seconds if came else 0)
     late = now_seconds - part.started_seconds > longest
-    if not began or (late and not takers):
+    if not began(part, world, situation) or (late and not takers):
         return None
     return _Came(takers, 0 if late else max(0, part.new - len(takers)))

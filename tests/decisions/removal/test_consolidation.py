@@ -254,7 +254,18 @@ def test_a_refused_start_is_forgotten() -> None:
     refused = Outcome(
         kind="Replace", group="mega", target=str(MEGA), to=1, nodes=SMALL, done=False, code="Conflict", at_seconds=NOW
     )
-    assert settle(memory, (refused,)).replacements == ()
+    after = settle(memory, (refused,))
+    assert after.replacements == ()
+    again, _ = decide(_two_smalls().world(), _rules(), after, NOW + 10)
+    assert _replaces(again) == [("mega", 0, 1, SMALL)]
+
+
+def test_a_noted_start_is_not_begun_again_when_its_growth_is_undone() -> None:
+    """The write is noted, and somebody set the target back: it has begun, and saved nothing."""
+    _, memory = decide(_two_smalls().world(), _rules(), Memory(), NOW)
+    done = Outcome(kind="Replace", group="mega", target=str(MEGA), to=1, nodes=SMALL, done=True, at_seconds=NOW, generation=7)
+    again, _ = decide(_two_smalls().world(), _rules(), settle(memory, (done,)), NOW + 10)
+    assert _replaces(again) == []
 
 
 def test_growth_of_a_replacement_starts_no_cool_down() -> None:
