@@ -1,6 +1,17 @@
 """Waiting times by nearest rank. Pods that never got a node rank after all others: how long they would have waited is unknown."""
 
+from bisect import bisect_left
 from collections.abc import Mapping
+
+KEPT_SECONDS = (
+    10, 20, 30, 45, 60, 90, 120, 180, 300, 600, 900, 1800, 3600, 7200, 14_400, 28_800, 86_400, 15 * 86_400,
+)  # fmt: skip
+"""Lengths that a record distinguishes, so that it has a bounded size."""
+
+
+def kept_seconds(seconds: int) -> int:
+    """The first of `KEPT_SECONDS` that is not shorter; the last where all are."""
+    return KEPT_SECONDS[min(bisect_left(KEPT_SECONDS, seconds), len(KEPT_SECONDS) - 1)]
 
 
 def _rank(percent: int, pods: int) -> int:

@@ -5,6 +5,7 @@ import pytest
 
 from reconciler.plan.plan import Cost, GroupLine, NodeLine, NodeState, Ownership, OwnerState, Plan, PodLine, PodOutcome
 from reconciler.plan.reason import Blocker
+from reconciler.plan.waiting_times import KEPT_SECONDS
 from reconciler.plan.week import HOUR_SECONDS, MOST_HOURS, MOST_NEWS, Hour, News, Week, span, with_news, with_plan
 
 NINE = 9 * HOUR_SECONDS
@@ -89,15 +90,43 @@ def test_a_span_counts_the_hours_that_begin_in_it() -> None:
     assert (found.hours, found.decided_seconds, found.cost_micros, found.kept) == (2, 18, 5, (("A", 2),))
 
 
+def test_waiting_times_of_a_span() -> None:
+    """Twenty pods wait 1 to 191 s, every 10 s: the tenth 91 s, the nineteenth 181 s. They are kept as two and as five minutes,
+    and no wait is told as longer than the longest. A pod that still waits ranks last of 21: the eleventh waited 101 s."""
+    waits = dict.fromkeys(range(1, 201, 10), 1)
+    week = with_plan(with_plan(Week(), plan(), NINE, 10, waits={1: 1}), plan(), NINE + 20, 10, waits={**waits, 1: 0})
+    found = span(week, NINE, NINE + 1)
+    assert (found.pods_placed, found.pods_never_placed) == (20, 0)
+    assert (found.wait_p50_seconds, found.wait_p95_seconds, found.wait_max_seconds) == (120, 191, 191)
+    found = span(with_plan(week, plan(pending=1), NINE + 30, 10), NINE, NINE + 1)
+    assert (found.pods_placed, found.pods_never_placed, found.wait_p50_seconds) == (20, 1, 120)
+
+
+def test_pods_that_never_got_a_node_rank_last() -> None:
+    """Of four pods, two waited 10 s and 25 s, one ended without a node, one waits in the last hour: p50 is the second."""
+    week = with_plan(Week(), plan(), NINE, 10, waits={10: 1, 25: 1}, pods_never_placed=1)
+    week = with_plan(week, plan(pending=1), NINE + HOUR_SECONDS, 10)
+    found = span(week, NINE, NINE + 2 * HOUR_SECONDS)
+    assert (found.pods_placed, found.pods_never_placed, found.wait_p50_seconds, found.wait_p95_seconds) == (2, 2, 25, 25)
+    assert span(week, NINE, NINE + HOUR_SECONDS).pods_never_placed == 1
+
+
+def test_a_week_of_an_earlier_release_has_no_waiting_times() -> None:
+    stored = b'{"currency":"EUR","hours":[{"atSeconds":32400,"decidedSeconds":60,"mostWaiting":2}]}'
+    found = span(msgspec.json.decode(stored, type=Week), NINE, NINE + 1)
+    assert (found.most_waiting, found.pods_placed, found.wait_max_seconds) == (2, 0, 0)
+
+
 def test_fifteen_days_are_small() -> None:
     """The state object of a loop has room for it."""
+    waits = dict.fromkeys(KEPT_SECONDS, 10_000)
     kept = {f"Code{number}": 9 * 3600 for number in range(8)}
     hours = tuple(
-        Hour(at_seconds=number * 3600, decided_seconds=3600, node_seconds=10**7, cost_micros=10**10, kept=kept)
+        Hour(at_seconds=number * 3600, decided_seconds=3600, node_seconds=10**7, cost_micros=10**10, kept=kept, waits=waits)
         for number in range(MOST_HOURS)
     )
     week = with_news(Week(hours=hours), [news(number, f"{number} " + "x" * 300) for number in range(MOST_NEWS)])
-    assert len(msgspec.json.encode(week)) < 350_000
+    assert len(msgspec.json.encode(week)) < 400_000
 
 
 def test_the_waste_is_that_of_the_last_plan() -> None:

@@ -3,9 +3,8 @@
 from collections.abc import Iterator
 
 from reconciler.plan.one_write import DEFERRED
-from reconciler.plan.replay import RunTotals
-from reconciler.plan.waiting_times import falls_on_never
 from reconciler.rendering.documents.simulated_run import RunAction, RunDocument, RunTurn
+from reconciler.rendering.words.waited import waited_words
 from reconciler.values.duration import duration_text
 from reconciler.values.plural import count_text
 
@@ -45,7 +44,7 @@ def summary_lines(document: RunDocument) -> Iterator[str]:
         money += f" (without {count_text(len(total.unpriced), 'target')} without a price)"
     yield f"Scenario {document.scenario}: {duration_text(total.seconds)} of virtual time, {document.decisions} decisions"
     waits = ((50, "p50", total.wait_p50_seconds), (95, "p95", total.wait_p95_seconds), (100, "longest", total.wait_max_seconds))
-    waited = ", ".join(f"{_waited(total, percent, seconds)} ({name})" for percent, name, seconds in waits)
+    waited = ", ".join(f"{waited_words(total, percent, seconds)} ({name})" for percent, name, seconds in waits)
     never = f"{total.pods_never_placed} never got a node, {total.pods_pending} still pending"
     yield f"  pods        {total.pods_placed} placed, waited {waited}, {never}"
     yield f"  nodes       {total.nodes_joined} joined, {total.nodes_removed} removed, {hours:.1f} node hours{money}"
@@ -54,11 +53,6 @@ def summary_lines(document: RunDocument) -> Iterator[str]:
     yield f"  violations  {len(document.violations)}"
     for sentence in document.unmet:
         yield f"  NOT MET     {sentence}"
-
-
-def _waited(total: RunTotals, percent: int, seconds: int) -> str:
-    late = falls_on_never(percent, total.pods_placed, total.pods_never_placed)
-    return f"longer than {duration_text(seconds)}" if late else duration_text(seconds)
 
 
 def clock(seconds: int) -> str:

@@ -5,13 +5,14 @@ from collections.abc import Sequence
 
 import msgspec
 
+from reconciler.control.live.ended_waits import ended_waits
 from reconciler.control.live.live_memory_store import State
 from reconciler.control.turn.turn_report import LoopReport, ResultState
 from reconciler.kube.leading.events import Happening, Severity
 from reconciler.kube.leading.lease import NotLeaderError
 from reconciler.kube.leading.state import StateUnavailableError
 from reconciler.plan.plan import ActionKind, Plan
-from reconciler.plan.week import News, Week, with_news, with_plan
+from reconciler.plan.week import NOBODY, News, Week, with_news, with_plan
 from reconciler.providers.contract import RemovalState
 from reconciler.values.decoding import decode
 
@@ -45,12 +46,16 @@ class WeekRecorder:
                 return
             self._saved_seconds = report.at_seconds
         elapsed = report.at_seconds - self._decided_seconds
+        known = 0 <= elapsed <= LONGEST_GAP_SECONDS
+        waits, never = NOBODY, 0
+        if known and self._before is not None and report.decided is not None:
+            waits, never = ended_waits(self._before, plan, report.decided.world, self._decided_seconds, report.at_seconds)
         ended = Counter(removal.state for removal in report.removals)
         week = with_plan(
             self._week,
             plan,
             report.at_seconds,
-            elapsed if 0 <= elapsed <= LONGEST_GAP_SECONDS else 0,
+            elapsed if known else 0,
             before=self._before,
             added=sum(
                 max(0, result.action.to - result.action.from_)
@@ -59,6 +64,8 @@ class WeekRecorder:
             ),
             removed=ended[RemovalState.FINISHED],
             failed_removals=ended[RemovalState.FAILED],
+            waits=waits,
+            pods_never_placed=never,
         )
         self._decided_seconds, self._before = report.at_seconds, plan
         self._week = with_news(week, [_news(one, report.at_seconds) for one in happenings if one.subject.kind != "Pod"])

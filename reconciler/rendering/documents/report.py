@@ -5,12 +5,13 @@ from decimal import Decimal
 
 import msgspec
 
-from reconciler.plan.money import money_text
+from reconciler.plan.money import money, money_text
 from reconciler.plan.waste import Wastes
 from reconciler.plan.week import HOUR_SECONDS, News, Span, Week, span
 from reconciler.rendering.documents import blocks as tree
 from reconciler.rendering.documents.blocks import Foreign, foreign_sentence
 from reconciler.rendering.documents.waste_table import waste_table
+from reconciler.rendering.words.waited import waited_words
 from reconciler.rendering.words.wording import count
 from reconciler.values.clauses import clauses
 from reconciler.values.duration import duration_text
@@ -121,6 +122,10 @@ def _figure_table(document: ReportDocument) -> tree.Table:
         ("Cost" + (" (groups without a price are missing)" if now.unpriced else ""), *_moneys(now, before, document.currency)),
         ("Nodes on average", *(_mean(one.node_seconds, one) for one in (now, before) if one is not None)),
         ("Pod hours without a node", *(_hours(one.unplaced_pod_seconds) for one in (now, before) if one is not None)),
+        ("Time to schedule, p50", *(_waited(one, 50, one.wait_p50_seconds) for one in (now, before) if one is not None)),
+        ("Time to schedule, p95", *(_waited(one, 95, one.wait_p95_seconds) for one in (now, before) if one is not None)),
+        ("Time to schedule, longest", *(_waited(one, 100, one.wait_max_seconds) for one in (now, before) if one is not None)),
+        ("Pods that never got a node", *(str(one.pods_never_placed) for one in (now, before) if one is not None)),
         ("Most pods that waited", *(str(one.most_waiting) for one in (now, before) if one is not None)),
         ("Group hours held", *(_hours(one.held_group_seconds) for one in (now, before) if one is not None)),
         ("Nodes added", *(str(one.added) for one in (now, before) if one is not None)),
@@ -131,6 +136,10 @@ def _figure_table(document: ReportDocument) -> tree.Table:
     headings = ("figure", "this time") + (("the time before",) if before is not None else ())
     columns = tuple(tree.Column(heading=name, right=position > 0) for position, name in enumerate(headings))
     return tree.Table(columns=columns, rows=tuple(tuple(row) for row in rows if set(row[1:]) - _NOTHING))
+
+
+def _waited(one: Span, percent: int, seconds: int) -> str:
+    return waited_words(one, percent, seconds) if one.pods_placed or one.pods_never_placed else "-"
 
 
 def _moneys(now: Span, before: Span | None, currency: str) -> list[str]:
@@ -170,7 +179,7 @@ def _told(one: News) -> ReportNews:
 
 
 def _money(micros: int, currency: str) -> str:
-    return money_text(Decimal(micros).scaleb(-6).quantize(Decimal("0.01")), currency)
+    return money_text(Decimal(money(micros * HOUR_SECONDS)), currency)
 
 
 def _percent(now: int, before: int) -> str:

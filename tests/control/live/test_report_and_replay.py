@@ -6,6 +6,7 @@ import pytest
 
 from reconciler.control.live.week_record import WeekRecorder, week_in
 from reconciler.control.simulated_run import SimulatedRun
+from reconciler.plan.waiting_times import falls_on_never, kept_seconds
 from reconciler.plan.week import span
 from reconciler.policy.documents import ScaleDown, Template
 from reconciler.simulation.replays.policy_world import policy_world
@@ -43,7 +44,7 @@ def test_a_report_and_a_replay_of_the_same_day_have_the_same_figures() -> None:
     chance = random.Random(seed)
     events = "\n".join(
         f"    - {{at: {minutes}m, scale: {{workload: shop/web, replicas: {chance.randint(1, 8)}}}}}"
-        for minutes in sorted(chance.sample(range(60, (HOURS - 1) * 60), 12))
+        for minutes in sorted(chance.sample(range(61, (HOURS - 1) * 60 - 10), 12))
     )
     text = read_scenario("day", SCENARIO.format(hours=HOURS, join=JOIN_SECONDS, events=events).encode())
     group = node_group("general", template=FOUR_CORES, price_per_hour="0.36", scale_down=ScaleDown(unneeded_time_seconds=300))
@@ -66,10 +67,16 @@ def test_a_report_and_a_replay_of_the_same_day_have_the_same_figures() -> None:
     for _ in replay.turns():
         pass
     figures = replay.figures()
+    pods = figures.pods_placed + figures.pods_never_placed
     changes = figures.grown_nodes + figures.removed_nodes
     assert abs(reported.node_seconds - figures.node_seconds) <= run.interval_seconds * changes
-    assert abs(reported.unplaced_pod_seconds - figures.unplaced_pod_seconds) <= run.interval_seconds * 2 * figures.pods_placed
+    assert abs(reported.unplaced_pod_seconds - figures.unplaced_pod_seconds) <= run.interval_seconds * 2 * pods
     assert reported.decided_seconds == pytest.approx(end - begin, abs=60)
+    placed, never = figures.pods_placed, figures.pods_never_placed
+    assert (reported.pods_placed, reported.pods_never_placed) == (placed, never)
+    for name, percent in (("wait_p50_seconds", 50), ("wait_p95_seconds", 95), ("wait_max_seconds", 100)):
+        exact, told = getattr(figures, name), getattr(reported, name)
+        assert falls_on_never(percent, placed, never) or exact <= told <= kept_seconds(exact + run.interval_seconds), name
     # 0.36 an hour is 100 millionths a second.
     assert reported.cost_micros == pytest.approx(100 * reported.node_seconds, abs=1_000)
     assert figures.cost == f"{figures.node_seconds / 10_000:.2f}"

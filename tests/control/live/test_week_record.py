@@ -2,17 +2,19 @@
 
 import pytest
 
+from reconciler.control.live.ended_waits import ended_waits
 from reconciler.control.live.loop_report import loop_report
 from reconciler.control.live.week_record import PART, WeekRecorder, week_in
 from reconciler.control.policy.stored_policy import LockedState
 from reconciler.control.turn.turn_report import LoopReport
 from reconciler.kube.leading.events import Happening, Severity, Subject
 from reconciler.kube.leading.state import StateObject, StateUnavailableError
-from reconciler.plan.plan import Plan
+from reconciler.plan.plan import Plan, PodLine, PodOutcome
 from reconciler.plan.week import Week
 from reconciler.providers.contract import RemovalProgress, RemovalState
 from reconciler.rendering.documents.report import report_tree
 from reconciler.rendering.printers.text.document import document_text
+from tests.builders import ClusterBuilder
 from tests.control.live.test_telling import REPORT, Parts
 from tests.kube.api_server import FakeApiServer
 
@@ -61,6 +63,22 @@ def test_time_without_decisions_is_not_counted(gap: int) -> None:
     week = week_in(parts)
     assert week is not None
     assert sum(one.decided_seconds for one in week.hours) == 10
+
+
+def test_waiting_times_are_from_creation_until_a_pod_is_seen_on_a_node() -> None:
+    """`a` was created 95 s before it is seen on a node, `fresh` 7 s. `gone` never got one, and `still` has none. A pod of a
+    DaemonSet and one that ran before do not count."""
+    cluster = ClusterBuilder()
+    cluster.group("general", nodes=1)
+    for name, age, owner in (("a", 85, "Job"), ("fresh", -3, "Job"), ("old", 1, "Job"), ("agent", -3, "DaemonSet")):
+        cluster.pods(name, age=age, owner=owner, on="general-1")
+    cluster.pods("still", age=0)
+    before, after = (
+        Plan(now="", mode="Enforce", summary="", pods=tuple(PodLine(f"shop/{name}-1", PodOutcome.UNPLACEABLE) for name in names))
+        for names in (("a", "gone", "still"), ("still",))
+    )
+    waits, never = ended_waits(before, after, cluster.world(), NOW, NOW + 10)
+    assert (waits, never) == ({95: 1, 7: 1}, 1)
 
 
 def test_the_next_leader_goes_on_with_it() -> None:

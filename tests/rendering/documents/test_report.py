@@ -17,6 +17,7 @@ BEFORE = Hour(at_seconds=NOW - DAY - 3600, decided_seconds=3600, node_seconds=72
 LAST = Hour(
     at_seconds=NOW - 3600, decided_seconds=1800, node_seconds=7200, cost_micros=2_500_000, unplaced_pod_seconds=5400,
     most_waiting=4, added=3, removed=1, kept={"LocalStorage": 7200, "TooYoung": 360},
+    waits={10: 8, 90: 2}, longest_wait_seconds=75, pods_never_placed=1,
 )  # fmt: skip
 NEWS = (
     News(at_seconds=NOW - 50, last_seconds=NOW - 50, subject="general", code="ScaledUp", words="2 -> 5, pods wait"),
@@ -38,6 +39,9 @@ def test_figures_beside_those_before() -> None:
         "big is held since yesterday: a person",
         "Cost                      $2.50  $2.00",
         "Nodes on average            4.0    2.0",
+        "Time to schedule, p50 10s -",
+        "Time to schedule, p95 longer than 1m15s -",
+        "Pods that never got a node 1 0",
         "LocalStorage  2.0",
     ):
         assert " ".join(line.split()) in " ".join(text.split()), text
