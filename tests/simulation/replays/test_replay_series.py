@@ -3,21 +3,15 @@
 import secrets
 from random import Random
 
-import msgspec
-import pytest
-
-from reconciler.cluster.values.resources import Resources
-from reconciler.plan.replay import ReplayFigures, ReplaySeries
+from reconciler.plan.replay import ReplayFigures
 from reconciler.policy.documents import Size
-from reconciler.simulation.figures.sampled_series import MOST_STEPS, MOST_TARGETS, SeriesSampler
+from reconciler.simulation.figures.sampled_series import MOST_STEPS, MOST_TARGETS
 from reconciler.simulation.replays.replay import replay
 from reconciler.simulation.replays.trace import Trace
 from tests.builders import ClusterBuilder
 from tests.policies import node_group, policy
 from tests.simulation.replays.test_replay import FOUR_CORES, HOUR, QUICK, curve, figures, rules
 
-CORE = Resources(cpu_milli=1_000, memory_bytes=2 << 30, pods=1)
-NODE = Resources(cpu_milli=4_000, memory_bytes=16 << 30, pods=110)
 COLUMNS = (
     "demand_cpu_milli", "demand_memory_bytes", "capacity_cpu_milli", "capacity_memory_bytes", "pending_pods", "nodes",
     "evictions",
@@ -126,54 +120,3 @@ def test_series_and_figures_agree_on_any_trace():
         except AssertionError:
             print(f"seed {seed}")
             raise
-
-
-@pytest.mark.parametrize("seconds", [1, 59, 240, 241, 86_400 * 60])
-def test_any_length_is_told_in_at_most_240_steps(seconds: int):
-    """A pod a second before the end, and a node at the very end: both are in the last step."""
-    sampler = SeriesSampler(1_000, 1_000 + seconds, {"t": 3_600})
-    sampler.node_joined(1_000, "t", NODE)
-    sampler.pod_came(1_000 + seconds - 1, CORE, waits=True)
-    sampler.node_joined(1_000 + seconds, "t", NODE)
-    series = sampler.close(1_000 + seconds)
-    assert len(series.nodes) <= MOST_STEPS
-    assert (len(series.nodes) - 1) * series.step_seconds < seconds <= len(series.nodes) * series.step_seconds
-    assert (series.pending_pods[-1], series.nodes[-1], series.demand_cpu_milli[-1]) == (1, 2, 1_000)
-
-
-def sampled(nodes: dict[str, int]) -> ReplaySeries:
-    """So many nodes of each target for a minute."""
-    sampler = SeriesSampler(0, 60, {})
-    for target, number in nodes.items():
-        for _ in range(number):
-            sampler.node_joined(0, target, NODE)
-    return sampler.close(60)
-
-
-def test_the_largest_targets_are_told_by_name():
-    """Of ten targets six; the others are in the total. Equal ones go by name, and those that nobody sizes count as one."""
-    series = sampled({f"t{number}": 1 + number // 2 for number in range(9)} | {"": 7})
-    assert [line.target for line in series.targets] == ["", "t8", "t6", "t7", "t4", "t5"]
-    assert set(series.nodes) == {7 + 1 + 1 + 2 + 2 + 3 + 3 + 4 + 4 + 5}
-
-
-def test_what_lasts_no_time_counts_only_as_a_peak_of_nodes():
-    """A pod that comes and goes in the same second was never pending; a node that joins as another goes makes the peak."""
-    sampler = SeriesSampler(0, 240, {})
-    sampler.node_joined(0, "t", NODE)
-    sampler.pod_came(100, CORE, waits=True)
-    sampler.pod_went(100, CORE, waited=True)
-    sampler.node_joined(200, "t", NODE)
-    sampler.node_went(200, "t", NODE)
-    series = sampler.close(240)
-    assert max(series.pending_pods) == max(series.demand_cpu_milli) == 0
-    assert [second for second, nodes in enumerate(series.nodes) if nodes == 2] == [200]
-    assert set(series.capacity_cpu_milli) == {4_000}
-
-
-def test_values_are_frozen():
-    """Nobody changes a series."""
-    series = sampled({"t": 1})
-    with pytest.raises(AttributeError):
-        series.step_seconds = 1  # type: ignore[misc]
-    assert msgspec.structs.replace(series, step_seconds=1).nodes == series.nodes
