@@ -36,6 +36,8 @@ PAGE = ROOT / "docs" / "how-to" / "workload-cluster-access.md"
 MODES = {"workload-cluster": RunMode.ENFORCE, "workload-cluster-observe": RunMode.OBSERVE}
 Named = tuple[str, str, str, str]
 """Verb, API group, resource with its subresource, name (empty: any)."""
+METRICS: set[Named] = {("get", "", "/metrics", "")}
+"""The feature gates that the API server has."""
 RIVALS: set[Named] = {("get", "coordination.k8s.io", "leases", NAME), ("get", "", "configmaps", STATUS)}
 
 
@@ -47,7 +49,7 @@ def asked(mode: RunMode) -> set[Named]:
     if mode is RunMode.ENFORCE:
         # What became of the room that such an object asks for.
         found |= {("patch", one.group, f"{one.plural}/status", "") for one in (BUFFERS[0], REQUESTS[0])}
-    return found | RIVALS
+    return found | RIVALS | METRICS
 
 
 def granted(objects: list[Object]) -> set[Named]:
@@ -60,7 +62,12 @@ def granted(objects: list[Object]) -> set[Named]:
     return {
         right
         for rule in rules
-        for right in product(rule["verbs"], rule["apiGroups"], rule["resources"], rule.get("resourceNames", [""]))
+        for right in product(
+            rule["verbs"],
+            rule.get("apiGroups", [""]),
+            rule.get("resources", []) + rule.get("nonResourceURLs", []),
+            rule.get("resourceNames", [""]),
+        )
     }
 
 
