@@ -68,9 +68,6 @@ _NOT_MESSAGES = re.compile(r"^(?:\n|text/|default-src|connect-src|#!/|!f\(\)|# G
 """Headers, scripts and lines of YAML."""
 MESSAGES_LISTED = {
     ("hold_mark.py", "; until "): "the form of an annotation",
-    ("headline.py", "; "): "joins the parts of a first line",
-    ("headline.py", "; no decision changes"): "joins the parts of a first line",
-    ("headline.py", "No difference now; "): "joins the parts of a first line",
 }
 """Messages that may break a rule: file, and text in which a value is `X`, with why."""
 

@@ -22,7 +22,7 @@ def test_demo(tmp_path: Path):
     )  # fmt: skip
     assert done.stderr == ""
     assert "@@ on-demand.yaml:28 @@ NodeGroup auto\n" in done.stdout
-    assert "tiers[on-demand].defaults" in done.stdout
+    assert "@@ prod.yaml:28 @@ NodeGroupPolicy prod, reaches auto, big, fixed\n" in done.stdout
     assert "```diff\n" in done.stdout
     assert "@@ NodeGroup spot" not in done.stdout
     report = scratch / "reconciler-preview.html"

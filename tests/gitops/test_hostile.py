@@ -265,7 +265,9 @@ def test_hostile_tree_is_data(repo: GitRepo, preview: Preview, canary: str, case
     result = preview("--base", "main", "--head", "hostile")
     assert (result.code, result.err) == (0, "")
     assert "policy prod" in result.out
-    assert "- NodeGroup general: removed" in result.out
+    assert result.out.startswith("general, quiet leave the policy: ")
+    assert "@@ NodeGroup general, removed, its target keeps its size\n" in result.out
+    assert "- NodeGroup quiet: removed" in result.out
     harmless(result.out)
 
 

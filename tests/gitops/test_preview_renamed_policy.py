@@ -36,4 +36,4 @@ def test_the_headline_names_the_renaming() -> None:
     cluster = ClusterBuilder()
     cluster.group("general", nodes=1)
     preview = compare(cluster.world(), NOW, (SIDE, _called("old")), (SIDE, _called("new")), 1_000_000)
-    assert plain_sentence(headline(preview)) == "metadata.name old -> new; no decision changes"
+    assert plain_sentence(headline(preview)) == "metadata.name old -> new: no decision changes"

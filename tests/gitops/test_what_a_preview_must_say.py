@@ -51,7 +51,7 @@ def sentences(document: dict[str, Any], grade: str) -> dict[str, str]:
 def test_writing_stops(changed: Changed) -> None:
     """Sizes that are not written any more are those that `plan` shows for the policy: 9 and 4."""
     found = changed(("prod.yaml", "mode: Enforce", "mode: Observe"))
-    assert found["headline"] == "Turns writing off for 3 groups; 9 more pods have nowhere to run; -$1,275.31 per month"
+    assert found["headline"] == "Turns writing off for 3 groups, 9 more pods have nowhere to run, -$1,275.31 per month"
     assert sentences(found, "caution")["WritingStops"] == "This turns writing off for spot, auto, big, mode Enforce -> Observe."
     assert "GroupsHeld" not in sentences(found, "warning")
     wanted = {pair["after"]["name"]: pair["after"]["wanted"] for pair in found["decision"]["groups"]}
@@ -61,7 +61,7 @@ def test_writing_stops(changed: Changed) -> None:
 def test_a_target_with_a_typing_error(changed: Changed) -> None:
     """It is the first thing, and nothing says that the group comes into the policy."""
     found = changed(("on-demand.yaml", "c1-auto-45vz8", "c1-auto-45vz9"))
-    assert found["headline"] == "Target c1-auto-45vz9 does not exist: auto is not scaled; 5 more pods have nowhere to run"
+    assert found["headline"] == "Target c1-auto-45vz9 is missing: auto is no longer scaled, 5 more pods have nowhere to run"
     assert found["consequences"][0]["message"] == (
         "Target MachineDeployment capi/c1-auto-45vz9 of auto does not exist. auto loses its 7 new nodes."
     )
@@ -71,11 +71,11 @@ def test_a_target_with_a_typing_error(changed: Changed) -> None:
 @pytest.mark.parametrize(("edit", "headline"), [
     (("on-demand.yaml", "max: 10}", "max: 14}"),
      "auto may grow to 14 nodes (was 10): auto 9 -> 11 nodes, big 4 -> 3, -$13.87 per month"),
-    (("spot.yaml", '"0.058"', '"0.580"'), "The price of spot changes from 0.058 to 0.58; no decision changes"),
+    (("spot.yaml", '"0.058"', '"0.580"'), "Price of spot corrected from 0.058 to 0.58: no decision changes"),
     (("on-demand.yaml", "name: big\n  namespace", "name: large\n  namespace"),
-     "NodeGroup big is renamed to large; no decision changes"),
+     "NodeGroup big is renamed to large: no decision changes"),
     (("prod.yaml", "adoptFrom: [kubectl]", "adoptFrom: []"),
-     "adoptFrom no longer names kubectl: 1 more pod has nowhere to run; -$154.03 per month"),
+     "adoptFrom no longer names kubectl: 1 more pod has nowhere to run, -$154.03 per month"),
 ])  # fmt: skip
 def test_the_first_line_names_what_changes(changed: Changed, edit: tuple[str, str, str], headline: str) -> None:
     """The groups, the money, and whether anything is decided otherwise: 2 more nodes at 0.192 for one at 0.403 are 0.019 less
@@ -86,7 +86,7 @@ def test_the_first_line_names_what_changes(changed: Changed, edit: tuple[str, st
 def test_a_template_that_the_nodes_contradict(changed: Changed) -> None:
     """With the words of the plan."""
     found = changed(("on-demand.yaml", "capacity: {cpu: 8, memory: 32Gi", "capacity: {cpu: 16, memory: 64Gi"))
-    assert found["headline"] == "The template of big differs from its nodes; no decision changes"
+    assert found["headline"] == "The template of big differs from its nodes, no decision changes"
     assert sentences(found, "warning")["TemplateDiffers"].startswith(
         "big: its nodes offer less than its template (cpu 16 and 8, node big-cvpqs-75zr8)"
     )
@@ -125,7 +125,7 @@ def test_the_order_of_tiers(changed: Changed, capsys: pytest.CaptureFixture[str]
     order = ("    - name: on-demand\n", '    - name: spot\n      match: {names: ["^spot"]}\n')
     found = changed(("prod.yaml", order[1], order[0] + order[1]), ("prod.yaml", "maxNodeProvisionTime: 10m\n" + order[0],
                     "maxNodeProvisionTime: 10m\n"), what_if=True)  # fmt: skip
-    assert found["headline"] == "Tier on-demand now comes before spot; no change now, +$0.134/h with pods that fit any node"
+    assert found["headline"] == "Tier on-demand now comes before spot: no change now, +$0.134/h with pods that fit any node"
     (row,) = (one for one in found["whatIf"]["situations"] if one["name"] == "pods-for-any-node")
     for side, key in (("main", "before"), ("change", "after")):
         words = ["--policy", side, "--cluster", str(ROOT / "examples" / "quickstart"), "--what-if", "pods-for-any-node"]
@@ -142,7 +142,7 @@ def test_what_doctor_finds_under_this_pr_alone(changed: Changed) -> None:
     One more node at 0.192 an hour is 140.16 a month.
     """
     found = changed(("on-demand.yaml", "capacity: {cpu: 8, memory: 32Gi", "capacity: {cpu: 4, memory: 16Gi"))
-    assert found["headline"] == "The template of big differs from its nodes; auto 9 -> 10 nodes, +$140.16 per month"
+    assert found["headline"] == "The template of big differs from its nodes, auto 9 -> 10 nodes, +$140.16 per month"
     assert sentences(found, "warning")["NewFindings"].startswith(
         "NodeGroup big: 3 nodes have a size that differs from the template: cpu 4 and 8."
     )
@@ -153,17 +153,17 @@ def test_a_window_costs_what_its_hours_cost(changed: Changed) -> None:
     """Open, it saves 0.749 an hour, which is 546.77 in 730 hours. It is open for 8 of 24 hours: a third, 182.26."""
     window = "windows: [{name: night, schedule: 0 22 * * *, timeZone: Europe/Berlin, duration: 8h, size: {max: 3}}]"
     found = changed(("on-demand.yaml", "size: {min: 2, max: 10}\n", f"size: {{min: 2, max: 10}}\n  {window}\n"))
-    assert found["headline"].startswith("In window night: 4 more pods have nowhere to run; auto 9 -> 3 nodes")
+    assert found["headline"].startswith("In window night: 4 more pods have nowhere to run, auto 9 -> 3 nodes")
     (cost,) = (one for one in found["figures"] if one["code"] == "CostPerMonth")
     assert cost["change"] == "-182.26"
 
 
 @pytest.mark.parametrize(("edit", "headline"), [
-    (("prod.yaml", "currency: USD", "currency: EUR"), "currency USD -> EUR; no decision changes"),
+    (("prod.yaml", "currency: USD", "currency: EUR"), "currency USD -> EUR: no decision changes"),
     (("on-demand.yaml", "taints: []", "startupTaints: [{key: node.kubernetes.io/*, effect: NoExecute}]\n    taints: []"),
-     "template.startupTaints of big changes; no decision changes"),
+     "template.startupTaints of big changes: no decision changes"),
     (("on-demand.yaml", "reserved: {cpu: 200m, memory: 2Gi}", "reserved: {cpu: 0, memory: 0}"),
-     "The template of big differs from its nodes; no decision changes"),
+     "The template of big differs from its nodes, no decision changes"),
 ])  # fmt: skip
 def test_a_value_without_an_effect_now_is_named(changed: Changed, edit: tuple[str, str, str], headline: str) -> None:
     """It may have one with other pods: this is not `No effect`."""
@@ -172,9 +172,9 @@ def test_a_value_without_an_effect_now_is_named(changed: Changed, edit: tuple[st
 
 @pytest.mark.parametrize(("edit", "headline"), [
     (("prod.yaml", "drained, nodes: 1,", "drained, nodes: 0,"),
-     "Budget drained lets no node leave at a time (was 1); +$0.058/h with half of the pods gone"),
+     "Budget drained lets no node leave at a time (was 1): +$0.058/h with half of the pods gone"),
     (("prod.yaml", "unneededTime: 10m", "unneededTime: 40m"),
-     "Nodes of 4 groups may be removed only after 40m unneeded (was 10m); no change now"),
+     "Nodes of 4 groups may be removed only after 40m unneeded (was 10m): no change now"),
 ])  # fmt: skip
 def test_what_matters_only_later_is_named(changed: Changed, edit: tuple[str, str, str], headline: str) -> None:
     """One node of spot stays, at 0.058 an hour; 40 minutes are 30 more than 10."""
@@ -183,20 +183,20 @@ def test_what_matters_only_later_is_named(changed: Changed, edit: tuple[str, str
 
 @pytest.mark.parametrize(("edit", "headline"), [
     (("prod.yaml", "maxNodeProvisionTime: 10m", "maxNodeProvisionTime: 10s"),
-     "scaleUp.maxNodeProvisionTime of spot 10m -> 10s; no decision changes"),
-    (("prod.yaml", "humanHoldTime: 1h", "humanHoldTime: 24h"), "humanHoldTime 1h -> 24h; no decision changes"),
+     "scaleUp.maxNodeProvisionTime of spot 10m -> 10s: no decision changes"),
+    (("prod.yaml", "humanHoldTime: 1h", "humanHoldTime: 24h"), "humanHoldTime 1h -> 24h: no decision changes"),
     (("prod.yaml", "humanHoldTime: 1h", "humanHoldTime: 1h\n  targetAnnotations: Ignore"),
-     "Annotations and tags of targets no longer count; no decision changes"),
+     "Annotations and tags of targets no longer apply: no decision changes"),
     (("prod.yaml", "currency: USD", "currency: USD\n  drain: {localStorage: Allow, unreplicated: Allow}"),
-     "Pods with local storage may be evicted and 1 more change; no decision changes"),
+     "Pods with local storage may be evicted and 1 more change: no decision changes"),
     (("prod.yaml", "0 18 * * mon-fri", "0 8 * * mon-fri"),
      "Budget evening-peak applies from 0 8 * * mon-fri (was 0 18 * * mon-fri)"),
     (("prod.yaml", "currency: USD", "currency: USD\n  pace: {maxAddedNodes: 2}"),
-     "A plan adds at most 2 nodes (was 1000); the next plan has auto 9 -> 4 nodes, big 4 -> 3"),
+     "A plan adds at most 2 nodes (was 1000): the next plan has auto 9 -> 4 nodes, big 4 -> 3"),
     (("spot.yaml", "clusterAPI: {kind: MachineDeployment, namespace: capi, name: spot}",
       "aws: {autoScalingGroup: spot, region: eu-central-1}"),
-     "Target spot does not exist: spot is not scaled"),
-    (("on-demand.yaml", "name: auto\n", "name: other\n"), "NodeGroup auto is renamed to other; no decision changes"),
+     "Target spot is missing: spot is no longer scaled"),
+    (("on-demand.yaml", "name: auto\n", "name: other\n"), "NodeGroup auto is renamed to other: no decision changes"),
 ])  # fmt: skip
 def test_the_first_line_names_the_change(changed: Changed, edit: tuple[str, str, str], headline: str) -> None:
     """Its value, or what it lets happen; the old target of a group keeps its nodes, so no node goes."""
@@ -205,9 +205,9 @@ def test_the_first_line_names_the_change(changed: Changed, edit: tuple[str, str,
 
 @pytest.mark.parametrize(("edit", "headline"), [
     (("on-demand.yaml", "max: 10}", "max: 4}"), "auto may grow only to 4 nodes (was 10): 3 more pods have nowhere to run"),
-    (("spot.yaml", "min: 0, max: 8", "min: 3, max: 8"), "spot keeps at least 3 nodes (was 0); no decision changes"),
+    (("spot.yaml", "min: 0, max: 8", "min: 3, max: 8"), "spot keeps at least 3 nodes (was 0): no decision changes"),
     (("on-demand.yaml", "size: {min: 1, max: 5}\n", "size: {min: 1, max: 5}\n  hold: {reason: recovering disk}\n"),
-     "big is held (recovering disk): 1 more pod has nowhere to run; -$154.03 per month"),
+     "big is held (recovering disk): 1 more pod has nowhere to run, -$154.03 per month"),
     (("prod.yaml", "nodes: 40", "nodes: 20"), "Limit cluster allows only 20 nodes (was 40): 1 more pod has nowhere to run"),
     (("prod.yaml", "memory: 800Gi}", "memory: 800Gi, pricePerHour: '3'}"),
      "Limit cluster allows only 3.00 per hour (was unset): 7 more pods have nowhere to run"),
@@ -216,9 +216,9 @@ def test_the_first_line_names_the_change(changed: Changed, edit: tuple[str, str,
     (("spot.yaml", "size: {min: 0, max: 8}\n", "size: {min: 0, max: 8}\n  headroom: {nodes: 2}\n"),
      "spot gets headroom {nodes: 2} (was unset): spot 3 -> 5 nodes, +$84.68 per month"),
     (("prod.yaml", "    scaleDown:\n", "    scaleDown:\n      mode: Disabled\n"),
-     "Scale-down of auto, big, fixed, spot is Disabled (was Enabled); no decision changes"),
+     "Scale-down of auto, big, fixed, spot is Disabled (was Enabled): no decision changes"),
     (("prod.yaml", "  currency: USD", "  pods: {newPodDelay: 10m}\n  currency: USD"),
-     "Pods get new nodes only after 10m (was 0s); the next plan differs, the steady state does not"),
+     "Pods get new nodes only after 10m (was 0s): the next plan differs, the steady state does not"),
     (("prod.yaml", "  currency: USD", "  pods: {expendableBelowPriority: 0}\n  currency: USD"),
      "Pods with a priority below 0 get no new nodes (was -10): 4 more pods have nowhere to run"),
     (("on-demand.yaml", '  pricePerHour: "0.403"\n', ""),
@@ -226,7 +226,7 @@ def test_the_first_line_names_the_change(changed: Changed, edit: tuple[str, str,
     (("on-demand.yaml", "name: big}}\n  tier: on-demand", "name: big}}\n  tier: spot"),
      "big moves to tier spot: auto 9 -> 7 nodes, big 4 -> 5, +$13.87 per month"),
     (("prod.yaml", "utilizationThresholdPercent: 50", "utilizationThresholdPercent: 0"),
-     "Nodes of 3 groups may be removed only up to 0% utilization (was 50%); no decision changes"),
+     "Nodes of 3 groups may be removed only up to 0% utilization (was 50%): no decision changes"),
 ])  # fmt: skip
 def test_the_cause_is_beside_its_effect(changed: Changed, edit: tuple[str, str, str], headline: str) -> None:
     """Of one value that changes. Two nodes of spot cost 0.116 an hour, 84.68 in 730 hours; the other sizes are those that `plan`
@@ -260,7 +260,7 @@ def test_an_empty_mapping_says_something(changed: Changed) -> None:
     narrower = (("prod.yaml", "clusterAPI: {}", "clusterAPI: {namespaces: [capi]}"),)
     wider = changed(("prod.yaml", "{namespaces: [capi]}", "{}"), before=(*main, *narrower))
     (change,) = wider["changes"]
-    assert wider["headline"] == "Discovery rule all finds targets in all namespaces (was [capi]); no decision changes"
+    assert wider["headline"] == "Discovery rule all finds targets in all namespaces (was [capi]): no decision changes"
     assert (change["path"], change["before"], change["after"]) == ("discovery[all].clusterAPI.namespaces", "[capi]", None)
 
 
@@ -278,7 +278,7 @@ spec:
 def test_documents_for_other_clusters(changed: Changed) -> None:
     """They are named with the command that judges them."""
     found = changed(("others.yaml", "", OVERRIDE))
-    assert found["headline"] == "Documents for other clusters change; no decision changes"
+    assert found["headline"] == "Documents for other clusters change, no decision changes"
     assert found["changed"] is True
     assert sentences(found, "warning")["OtherClusters"] == (
         "Documents for clusters c2, c7 changed, which this preview does not judge. "

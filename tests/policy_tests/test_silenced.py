@@ -96,7 +96,7 @@ def test_a_change_of_tests_alone_is_in_the_headline(sides: Path, capsys: pytest.
     """Nothing else differs; it is not `No effect`."""
     _nowhere(sides / "change")
     _, _, document = lost(capsys)
-    assert document["headline"] == "3 policy tests of main do not judge it as before; no decision changes"
+    assert document["headline"] == "3 policy tests of main do not judge it as before, no decision changes"
     assert document["changed"] is True
     digest = document["digest"]
     (sides / "change" / TEST).write_bytes((sides / "main" / TEST).read_bytes())
@@ -149,7 +149,7 @@ def test_a_missing_snapshot_is_told_once(
     missing(sides / "change")
     code, found, document = lost(capsys)
     assert (code, set(found.values())) == (4, {"NotRun"})
-    assert document["headline"] == "3 policy tests of main were not run; no decision changes"
+    assert document["headline"] == "3 policy tests of main were not run, no decision changes"
     words = ("--base-dir", "main/policies", "--head-dir", "change/policies", "--cluster", "main/examples/quickstart")
     assert guarded(cli, ["preview", *words]) == 4
     (told,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("! ")]

@@ -7,6 +7,7 @@ from enum import StrEnum
 import msgspec
 
 from reconciler.policy.place import Place
+from reconciler.policy.problems.problem_codes import UNJUDGED_CODES
 
 
 class Severity(StrEnum):
@@ -35,12 +36,13 @@ class Problem(msgspec.Struct, frozen=True, order=True, kw_only=True):
 
 
 def new_problems(before: Iterable[Problem], after: Iterable[Problem]) -> tuple[Problem, ...]:
-    """Those that a change brings: of equal ones, which differ in their places alone, the last ones."""
+    """Those that a change brings: of equal ones, which differ in their places alone, the last ones. Those that say what was not
+    judged are among them, also if they are not new."""
     known = Counter((one.code, one.message) for one in before)
     new = []
     for one in after:
         key = one.code, one.message
-        if known[key]:
+        if known[key] and one.code not in UNJUDGED_CODES:
             known[key] -= 1
         else:
             new.append(one)

@@ -124,3 +124,6 @@ OBJECT_CODES: Mapping[str, str] = {
 """Problems that only a custom resource has."""
 
 PROBLEM_CODES: Mapping[str, str] = {**_TEXT_CODES, **TREE_CODES, **CLUSTER_CODES, **OBJECT_CODES}
+
+UNJUDGED_CODES = frozenset({"LabelsNotRead", "ManifestUnreadable", "ManifestUnrendered", "NotExamined", "SizeNotEvaluated"})
+"""What of a tree was not read, or not as it is applied: a preview without it would seem to judge the whole."""

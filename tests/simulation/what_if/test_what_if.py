@@ -114,7 +114,7 @@ def test_the_order_of_tiers() -> None:
     assert row.moved == {"cheap": (2, 1), "dear": (0, 1)}
     assert row.per_hour_change == Decimal("0.3")
     assert plain_sentence(headline(shown)) == (
-        "Tier on-demand now comes before spot; no change now, +$0.30/h in another situation"
+        "Tier on-demand now comes before spot: no change now, +$0.30/h in another situation"
     )  # fmt: skip
     same = compare(cluster.world(), NOW, sides[0], sides[0], DEFAULT_WORK_BUDGET, with_what_if=True)
     assert same.what_if is None

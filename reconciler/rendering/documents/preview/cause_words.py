@@ -99,7 +99,7 @@ def _changed(preview: Preview, changes: Sequence[PolicyChange], effects: Sequenc
     """The words of the first change, and how many changes they tell."""
     first = changes[0]
     if not first.path:
-        return Causes((_document(first, effects),)), 1
+        return _document(first, effects)
     if found := _DISCOVERY.match(first.path):
         same = [one for one in changes if (other := _DISCOVERY.match(one.path)) and other[1] == found[1]]
         return Causes((_discovered(found[1], same),)), len(same)
@@ -123,13 +123,17 @@ def _changed(preview: Preview, changes: Sequence[PolicyChange], effects: Sequenc
     return Causes(tuple(one for one in words if one), ((Foreign(path), *of, " changes"),)), 1
 
 
-def _document(change: PolicyChange, effects: Sequence[Consequence]) -> Sentence:
+def _document(change: PolicyChange, effects: Sequence[Consequence]) -> tuple[Causes, int]:
+    """The words of a document that comes, goes or gets another name, and how many documents they tell."""
     what = f"{change.kind} ", Foreign(change.before or change.name)
     if change.before is not None and change.after is not None:
-        return (*what, " is renamed to ", Foreign(change.after))
+        return Causes(((*what, " is renamed to ", Foreign(change.after)),)), 1
     code = Code.GROUPS_LEAVE if change.after is None else Code.GROUPS_COME
-    named = next((one.named for one in effects if one.code is code and change.name in (one.data.get("groups") or ())), ())  # type: ignore[operator]
-    return named or (f"{change.kind} ", Foreign(change.name), " is removed" if change.after is None else " is added")
+    for one in effects:
+        groups = one.data.get("groups")
+        if one.code is code and isinstance(groups, tuple) and change.name in groups:
+            return Causes((one.named,)), len(groups)
+    return Causes(((*what, " is removed" if change.after is None else " is added"),)), 1
 
 
 def discovery_rule(path: str) -> str:
@@ -194,9 +198,9 @@ def repriced(preview: Preview) -> list[Pair[GroupLine]]:
 
 
 def price_words(pairs: Sequence[Pair[GroupLine]]) -> list[Sentence]:
-    """`the price of spot changes from 0.058 to 0.58`, the longest wording first."""
+    """`price of spot corrected from 0.058 to 0.58`, the longest wording first."""
     if len(pairs) > 1:
-        return [(f"the prices of {len(pairs)} groups change",)]
+        return [(f"prices of {len(pairs)} groups corrected",)]
     old, new = (None if line is None else line.price_per_hour for line in (pairs[0].before, pairs[0].after))
     name = Foreign(pairs[0].either.name)
     if old is None or new is None:
@@ -205,4 +209,4 @@ def price_words(pairs: Sequence[Pair[GroupLine]]) -> list[Sentence]:
             if new is not None
             else (name, " has no price (was ", Foreign(old or ""), ")")
         ]
-    return [("the price of ", name, " changes from ", Foreign(old), " to ", Foreign(new)), ("the price of ", name, " changes")]
+    return [("price of ", name, " corrected from ", Foreign(old), " to ", Foreign(new)), ("price of ", name, " corrected")]

@@ -30,7 +30,7 @@ _WIDTH, _MARKS = PROSE_WIDTH - len("## "), len("``")
 
 
 def headline(preview: Preview) -> Sentence:
-    """`auto may grow only to 4 nodes (was 10): 3 more pods have nowhere to run; auto 9 -> 4 nodes`: the change, then its gravest
+    """`auto may grow only to 4 nodes (was 10): 3 more pods have nowhere to run, auto 9 -> 4 nodes`: the change, then its gravest
     effects; without an effect it says so."""
     if preview.comparison is None:
         return ("What this policy does to the node groups",)
@@ -39,16 +39,22 @@ def headline(preview: Preview) -> Sentence:
     causes = _causes(preview, effects, grave)
     if grave and Code.TARGET_MISSING not in [one.code for one in grave]:
         grave += [one for one in effects if one.code is Code.GROUPS_LEAVE]
-    others = [one for one in grave or effects if not (causes.named and (one.code in LOOSER or one.named in causes.named))]
+    others = [one for one in grave or effects if not _is_cause(one, causes)]
     steady = _steady(preview, effects)
     parts = list(_shorts(others))[: _MOST_PARTS - bool(steady and not grave)]
     parts += [steady] if steady else []
     if not preview.changed and not causes.named and not parts:
         return ("No effect: neither the policy nor the decision differs",)
-    between = ": " if parts else "; "
+    needed = bool(parts)
     if not steady and not grave:
         parts += _elsewhere(preview, bare=not (causes.named or parts))
-    return capitalized(_fitting(causes, parts, between))
+    return capitalized(_fitting(causes, parts, needed=needed))
+
+
+def _is_cause(effect: Consequence, causes: Causes) -> bool:
+    """Whether the words of the cause say it, maybe with how many more changes there are."""
+    named = effect.named
+    return bool(causes.named) and (effect.code in LOOSER or any(named and words[: len(named)] == named for words in causes.named))
 
 
 _NAME_THEIR_CAUSE = (
@@ -85,25 +91,25 @@ _NAME_CHARACTERS = (MOST_FOREIGN, 28, 18)
 """So long are the longest names in a line, as long as it does not fit."""
 
 
-def _fitting(causes: Causes, parts: Sequence[Sequence[Sentence]], between: str) -> Sentence:
+def _fitting(causes: Causes, parts: Sequence[Sequence[Sentence]], *, needed: bool) -> Sentence:
     """As much as one line holds. The last part has the least to say: it goes before the cause does, and names are cut before they
-    are left out."""
+    are left out. `needed`: the first part stays."""
     named, vague = causes
-    numbers = range(len(parts), 0 if parts and between == ": " else -1, -1)
+    numbers = range(len(parts), 0 if needed else -1, -1)
     for cause, number in ((cause, number) for some in (named, vague, [()]) for number in numbers for cause in some):
         shown = parts[:number]
         # Only the last of several parts may have a shorter wording.
         longest = [[wordings[0]] for wordings in shown[:-1]] + list(shown[-1:])
         for chosen, most in product(list(product(*longest)), _NAME_CHARACTERS):
-            line = _cut(_line(cause, chosen, between), most)
+            line = _cut(_line(cause, chosen), most)
             if line and _width(line) <= _WIDTH:
                 return line
     return _cut((parts[0] if parts else vague or named)[-1], _NAME_CHARACTERS[-1])
 
 
-def _line(cause: Sentence, parts: Sequence[Sentence], between: str) -> Sentence:
-    words = tuple(word for at, part in enumerate(parts) for word in (*(("; ",) if at else ()), *part))
-    return (*cause, between, *words) if cause and words else cause or words
+def _line(cause: Sentence, parts: Sequence[Sentence]) -> Sentence:
+    words = tuple(word for at, part in enumerate(parts) for word in (*((", ",) if at else ()), *part))
+    return (*cause, ": ", *words) if cause and words else cause or words
 
 
 def _cut(line: Sentence, most: int) -> Sentence:

@@ -149,7 +149,8 @@ class ConsequenceEntry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PreviewDocument(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """`policyProblems` are those of the head's files that main does not have; with an error there is neither difference nor plan.
+    """`policyProblems` are those of the head's files that main does not have, and those that say what was not judged. With
+    an error there is neither difference nor plan.
 
     `decision` is null if there is nothing to compare with; `noBase` says why. Then `plan` is the plan of this PR alone; otherwise
     it is null. `replay` is null unless requested. `snapshot` is set if the cluster is a live one. Keys are in the order of

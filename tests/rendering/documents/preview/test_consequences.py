@@ -132,7 +132,7 @@ def test_what_may_happen_from_now_on(mixed_plan: Plan, value: Loosened, words: s
     assert told(mixed_plan, value) == (words,)
     if value.certain:
         line = plain_sentence(headline(preview(mixed_plan, value)))
-        assert line == f"{words[:-1]}; no decision changes"
+        assert line == f"{words[:-1]}: no decision changes"
 
 
 def test_budgets_that_are_removed_are_one_line(mixed_plan: Plan):
@@ -144,7 +144,7 @@ def test_budgets_that_are_removed_are_one_line(mixed_plan: Plan):
         "Budgets drained, empty are removed: up to 10% of the nodes may be drained at a time, and all empty nodes may be removed."
     ]
     assert (
-        plain_sentence(headline(shown)) == "Without budgets, up to 10% of the nodes may be drained at a time; no decision changes"
+        plain_sentence(headline(shown)) == "Without budgets, up to 10% of the nodes may be drained at a time: no decision changes"
     )
 
 
@@ -153,7 +153,7 @@ def test_another_price_of_the_same_nodes_is_no_decision(mixed_plan: Plan):
     cost = msgspec.structs.replace(mixed_plan.cost, settled_per_hour="9.00")
     after = msgspec.structs.replace(with_group(mixed_plan, "general-a", price_per_hour="0.9"), cost=cost)
     shown = preview(after, before=with_group(mixed_plan, "general-a", price_per_hour="0.6"))
-    assert plain_sentence(headline(shown)) == "The price of general-a changes from 0.6 to 0.9; no decision changes"
+    assert plain_sentence(headline(shown)) == "Price of general-a corrected from 0.6 to 0.9: no decision changes"
 
 
 def test_of_one_field_the_value_that_goes_furthest_comes_first(mixed_plan: Plan):
@@ -248,7 +248,7 @@ def test_a_group_that_leaves_keeps_its_size_and_its_cost(mixed_plan: Plan):
     assert (nodes.today, nodes.after, nodes.change) == (16, 14, -2)
     assert (cost_row.today, cost_row.after, cost_row.change) == ("5860.44", "5130.44", "-730.00")
     assert cost_row.cells() == ("$5,860.44", "$5,130.44", "-$730.00")
-    told = "leaving leaves the policy; 14 nodes in steady state instead of 16, -$730.00 per month"
+    told = "leaving leaves the policy, 14 nodes in steady state instead of 16, -$730.00 per month"
     assert plain_sentence(headline(shown)) == told
 
 
@@ -303,7 +303,7 @@ def test_more_pods_without_a_node_and_more_evictions(mixed_plan: Plan):
         (Grade.CAUTION, "1 more pod has nowhere to run (1 -> 2): a/2."),
         (Grade.CAUTION, "2 more evictions (1 -> 3): a/2, a/3."),
     ]
-    assert plain_sentence(headline(shown)) == "1 more pod has nowhere to run; 2 more evictions"
+    assert plain_sentence(headline(shown)) == "1 more pod has nowhere to run, 2 more evictions"
     calmer = msgspec.structs.replace(shown, impact_before=shown.impact_after, impact_after=shown.impact_before)
     assert graded(calmer) == [("note", "PodsPlaced")]
 
@@ -348,13 +348,13 @@ def test_warnings_about_the_policy_are_on_the_first_screen(mixed_plan: Plan):
     shown = preview(mixed_plan, warnings=(warning, warning))
     assert graded(shown) == [("warning", "PolicyWarnings")]
     assert consequences(shown)[0].message == f"2 warnings about the policy, the first: a.yaml:3:1: {words} [ReplicasDropped]"
-    assert plain_sentence(headline(shown)) == "2 warnings about the policy; no decision changes"
+    assert plain_sentence(headline(shown)) == "2 warnings about the policy, no decision changes"
 
 
 def test_no_effect(mixed_plan: Plan):
     assert plain_sentence(headline(preview(mixed_plan))) == "No effect: neither the policy nor the decision differs"
     value = looser("size.max", "4", "5", "big")
-    assert plain_sentence(headline(preview(mixed_plan, value))) == "big may grow to 5 nodes (was 4); no decision changes"
+    assert plain_sentence(headline(preview(mixed_plan, value))) == "big may grow to 5 nodes (was 4): no decision changes"
 
 
 def test_two_currencies_are_not_compared(mixed_plan: Plan):

@@ -32,7 +32,13 @@ def target_missing(comparison: PlanComparison) -> Iterator[Consequence]:
             code=Code.TARGET_MISSING,
             sentence=("Target ", Foreign(new.target), " of ", Foreign(new.name), " does not exist.", *loses),
             short="a group's target does not exist",
-            named=("target ", Foreign(target), " does not exist: ", Foreign(new.name), " is not scaled"),
+            named=(
+                "target ",
+                Foreign(target),
+                " is missing: ",
+                Foreign(new.name),
+                " is not scaled" if old is None else " is no longer scaled",
+            ),
             detail=loses[1:],
             data={"groups": (new.name,), "target": new.target, "newNodesLost": lost},
         )

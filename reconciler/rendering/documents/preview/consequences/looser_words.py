@@ -32,7 +32,7 @@ _STRICTER = {
 }
 """Other words of a value that becomes stricter."""
 _OWN = {
-    ("targetAnnotations", "Ignore"): "annotations and tags of targets no longer count",
+    ("targetAnnotations", "Ignore"): "annotations and tags of targets no longer apply",
     ("drain.localStorage", "Allow"): "pods with local storage may be evicted",
     ("drain.unreplicated", "Allow"): "pods without a controller may be evicted",
     ("drain.customControllers", "Allow"): "pods of custom controllers may be evicted",
