@@ -150,7 +150,7 @@ def _decided(world: World, policy: PolicySet, memory: Memory, now_seconds: int, 
     adopted = {action.group for action in done if action.kind is ActionKind.ADOPT}
     remembered = msgspec.structs.replace(
         replaced.noted_in(remember(draft, verdicts, view.memory)),
-        purchase=demand.purchase(grew, adopted, replaced.paid_at_micros),
+        purchase=demand.purchase(grew, adopted, replaced.owed),
         promised=promises(draft, lots),
         bookings=bookings(draft, growth.requests.outcomes),
         refuted=remembered_refutations(draft),

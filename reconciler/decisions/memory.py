@@ -52,7 +52,7 @@ class Purchase(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     that took no pods at that time. An entry of an earlier version without `pods` has no meaning.
 
     The last `Replace` of a group for this demand began at `replaced_seconds` (0: none did). It has paid once all nodes together
-    cost at most `paid_at_micros` an hour.
+    cost at most `paid_at_micros` an hour. If they cost more than `repair_above_micros` instead, one may repair it (0: none may).
     """
 
     since: Mapping[str, UnixSeconds] = {}
@@ -62,6 +62,7 @@ class Purchase(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     last_seconds: UnixSeconds = 0
     replaced_seconds: UnixSeconds = 0
     paid_at_micros: int = 0
+    repair_above_micros: int = 0
 
 
 class Replacement(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

@@ -34,6 +34,28 @@ class Bought(msgspec.Struct, frozen=True):
 NOTHING = Bought()
 
 
+class Owed(msgspec.Struct, frozen=True):
+    """What a `Replace` that begins must save before others begin, as in `Purchase`."""
+
+    paid_at_micros: int
+    repair_above_micros: int
+
+    @classmethod
+    def by(cls, cost_micros: int, weight_micros: int, unpaid: Purchase | None) -> "Owed":
+        """All nodes cost so much an hour now, and the pods that move weigh so much. `unpaid`: it repairs this one, which has not
+        paid. Then it must save as much as that one, and is not repaired itself. So costs fall with every second start."""
+        if unpaid is None:
+            return cls(cost_micros - max(1, weight_micros), cost_micros)
+        return cls(unpaid.paid_at_micros - max(1, weight_micros), 0)
+
+
+def may_begin(unpaid: Purchase, cost_micros: int, net_micros: int) -> bool:
+    """Whether a `Replace` that saves `net_micros` beyond what its pods weigh may begin. If the last one has made everything more
+    expensive than before, one may that leads below what the last one had to reach."""
+    worse = 0 < unpaid.repair_above_micros < cost_micros
+    return worse and cost_micros - net_micros <= unpaid.paid_at_micros
+
+
 GIVEN_UP_SECONDS = 86_400
 """So long nodes whose replacement was given up are not replaced again. A `Replace` that has not paid keeps others for the same
 demand from beginning. So the same demand does not pay twice."""
@@ -169,18 +191,17 @@ class Demand:
         since = self._vain_since.get(self._draft.members.group_of[index])
         return since is not None and self._draft.world.nodes[index].created_seconds >= since
 
-    def unpaid_since(self, cost_micros: int) -> int | None:
-        """When the last `Replace` for this demand began, if it has not saved what it must. `cost_micros` is what all nodes cost
-        an hour now. After a day nobody waits for it any more. None: another one may begin."""
+    def unpaid(self, cost_micros: int) -> Purchase | None:
+        """The purchase, if the last `Replace` for this demand has not saved what it must. `cost_micros` is what all nodes cost
+        an hour now. After a day nobody waits for it any more. None: any other one may begin."""
         purchase = self._before
         if purchase is None or cost_micros <= purchase.paid_at_micros or not self._lasts:
             return None
-        lately = self._draft.now_seconds - purchase.replaced_seconds < GIVEN_UP_SECONDS
-        return purchase.replaced_seconds if lately else None
+        return purchase if self._draft.now_seconds - purchase.replaced_seconds < GIVEN_UP_SECONDS else None
 
-    def purchase(self, grown: Collection[str], adopted: Collection[str], paid_at_micros: int | None = None) -> Purchase | None:
+    def purchase(self, grown: Collection[str], adopted: Collection[str], owed: Owed | None = None) -> Purchase | None:
         """What to remember when the groups of these names grow for pods or headroom now, and others are adopted. What somebody
-        else did to a group was not added for this demand. With `paid_at_micros`, they grow for a `Replace`."""
+        else did to a group was not added for this demand. With `owed`, they grow for a `Replace`."""
         draft, purchase = self._draft, self._before
         if purchase is not None and self._lasts:
             pods = self._pods.raised(purchase.pods)
@@ -197,9 +218,14 @@ class Demand:
         # Not what was counted before: a fall of then may have been hidden by pods between two lives, and is no fall from now on.
         pods = self._pods.least
         purchase = msgspec.structs.replace(purchase, since=since, pods=pods, closed=closed, last_seconds=draft.now_seconds)
-        if paid_at_micros is None:
+        if owed is None:
             return purchase
-        return msgspec.structs.replace(purchase, replaced_seconds=draft.now_seconds, paid_at_micros=paid_at_micros)
+        return msgspec.structs.replace(
+            purchase,
+            replaced_seconds=draft.now_seconds,
+            paid_at_micros=owed.paid_at_micros,
+            repair_above_micros=owed.repair_above_micros,
+        )
 
 
 def _takes_none(node: Node, state: NodeState, shape: NodeShape) -> bool:

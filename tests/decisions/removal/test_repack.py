@@ -301,6 +301,29 @@ def test_what_was_saved_lets_the_next_replacement_begin() -> None:
         assert bool(_replaces(decide(_uneven().world(), _rules(asks), lost, NOW + 60)[0])) is begins
 
 
+@pytest.mark.parametrize(
+    ("paid_at", "repair_above", "begins"),
+    [
+        (1_350_000, 1_599_999, True),
+        (1_349_999, 1_599_999, False),
+        (1_350_000, 1_600_000, False),
+        (1_350_000, 0, False),
+    ],
+    ids=["leads below", "does not", "no more expensive than before", "was a repair"],
+)
+def test_a_replacement_that_cost_more_is_repaired_once(paid_at: int, repair_above: int, begins: bool) -> None:
+    """All nodes cost 1.60 an hour, and the next replacement leads to 1.35. It has to save more than the last one had to."""
+    lost = _lost()
+    assert lost.purchase is not None
+    assert lost.purchase.repair_above_micros == 1_600_000
+    purchase = msgspec.structs.replace(lost.purchase, paid_at_micros=paid_at, repair_above_micros=repair_above)
+    plan, memory = decide(_uneven().world(), _rules(), msgspec.structs.replace(lost, purchase=purchase), NOW + 60)
+    assert bool(_replaces(plan)) is begins
+    if begins:
+        assert memory.purchase is not None
+        assert (memory.purchase.paid_at_micros, memory.purchase.repair_above_micros) == (1_349_999, 0)
+
+
 def test_pods_of_several_nodes_do_not_take_each_others_places() -> None:
     """Bound smallest first, pods of one node would take the place that a large pod of the other needs: one node waits."""
     cluster = ClusterBuilder()

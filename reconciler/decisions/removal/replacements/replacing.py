@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
-from reconciler.decisions.demand.purchase import GIVEN_UP_SECONDS, Demand
+from reconciler.decisions.demand.purchase import GIVEN_UP_SECONDS, Demand, Owed, may_begin
 from reconciler.decisions.draft import Draft, GroupDraft
 from reconciler.decisions.memory import Memory, Replacement, TierState
 from reconciler.decisions.reasons.groups import CouldBeRepacked, CouldBeReplaced, CouldReturn
@@ -40,8 +40,7 @@ class Replaced(msgspec.Struct, frozen=True):
     tiers: Mapping[str, TierState]
     given_up: Mapping[str, int]
     repacked: Mapping[str, int]
-    paid_at_micros: int | None = None
-    """All nodes must cost so little an hour for what begins now to have paid."""
+    owed: Owed | None = None
 
     def noted_in(self, memory: Memory) -> Memory:
         """The memory with it."""
@@ -60,7 +59,7 @@ def consolidate(
 ) -> Replaced:
     """Look for replacements, tell of them, and begin the first that is due. One at a time: only a plan that neither grows nor
     removes begins one, and none begins while another is under way. None adds nodes before the last one for the same demand has
-    saved what its pods weigh."""
+    saved what its pods weigh, but for one that repairs it."""
     wanted = {part: _still_wanted(draft, one, judged) for one in under_way for part in one.parts}
     going_on = tuple(one for one, goes_on in wanted.items() if goes_on)
     over = [one for one, goes_on in wanted.items() if not goes_on]
@@ -84,13 +83,14 @@ def consolidate(
         group = draft.groups[position]
         group.reasons.append(ReplacementsNotExamined(group=group.group.name, nodes=nodes, bound=bound).reason())
     cost = _cost_micros(draft)
-    unpaid = demand.unpaid_since(cost)
+    unpaid = demand.unpaid(cost)
     for opportunity in opportunities:
         _tell(draft, opportunity)
         if not opportunity.enabled:
             continue
-        if unpaid is not None and opportunity.returns is None and opportunity.adds:
-            _tell_unpaid(draft, opportunity, unpaid)
+        owes = opportunity.returns is None and bool(opportunity.adds)
+        if unpaid is not None and owes and not may_begin(unpaid, cost, opportunity.net_micros):
+            _tell_unpaid(draft, opportunity, unpaid.replaced_seconds)
             continue
         dues = opportunity.dues
         if opportunity.returns is None:
@@ -112,7 +112,7 @@ def consolidate(
         return Replaced(None, since, going_on, *kept)
     for name in starts.names(draft):
         since.pop(name, None)
-    return Replaced(starts, since, _begin(draft, starts), *kept, cost - max(1, starts.weight_micros))
+    return Replaced(starts, since, _begin(draft, starts), *kept, Owed.by(cost, starts.weight_micros, unpaid))
 
 
 def _cost_micros(draft: Draft) -> int:
