@@ -258,9 +258,9 @@ def test_s26_local_storage_blocks(rows: Rows) -> None:
 
 
 def test_s27_what_cannot_move_names_why(rows: Rows) -> None:
-    """The predicate of kube-scheduler that refuses the other nodes."""
+    """Why kube-scheduler refuses the other nodes."""
     (blocker,) = node(rows.plan, rows.nodes["stuck"]).blockers
-    assert (blocker.code, "NodeAffinity" in blocker.message) == ("NoPlaceToMove", True)
+    assert (blocker.code, "other labels than the pod wants" in blocker.message) == ("NoPlaceToMove", True)
 
 
 def test_s28_safe_to_evict_decides_over_the_other_pod_rules(rows: Rows) -> None:
