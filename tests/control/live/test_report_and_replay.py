@@ -38,7 +38,7 @@ spec:
 
 def test_a_report_and_a_replay_of_the_same_day_have_the_same_figures() -> None:
     """A pod fills a node. The report samples decisions, at most one interval after what happened. So each change of a pod or node
-    may be off by that much."""
+    may be off by that much, and so may each end of the window, with all nodes."""
     seed = random.SystemRandom().randrange(2**31)
     print(f"seed {seed}")
     chance = random.Random(seed)
@@ -69,7 +69,7 @@ def test_a_report_and_a_replay_of_the_same_day_have_the_same_figures() -> None:
     figures = replay.figures()
     pods = figures.pods_placed + figures.pods_never_placed
     changes = figures.grown_nodes + figures.removed_nodes
-    assert abs(reported.node_seconds - figures.node_seconds) <= run.interval_seconds * changes
+    assert abs(reported.node_seconds - figures.node_seconds) <= run.interval_seconds * (changes + 2 * figures.peak_nodes)
     assert abs(reported.unplaced_pod_seconds - figures.unplaced_pod_seconds) <= run.interval_seconds * 2 * pods
     assert reported.decided_seconds == pytest.approx(end - begin, abs=60)
     placed, never = figures.pods_placed, figures.pods_never_placed
@@ -79,4 +79,4 @@ def test_a_report_and_a_replay_of_the_same_day_have_the_same_figures() -> None:
         assert falls_on_never(percent, placed, never) or exact <= told <= kept_seconds(exact + run.interval_seconds), name
     # 0.36 an hour is 100 millionths a second.
     assert reported.cost_micros == pytest.approx(100 * reported.node_seconds, abs=1_000)
-    assert figures.cost == f"{figures.node_seconds / 10_000:.2f}"
+    assert float(figures.cost) == pytest.approx(figures.node_seconds / 10_000, abs=0.006)
