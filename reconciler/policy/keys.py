@@ -139,8 +139,8 @@ def _by_type(plain: object, attribute: str, key: Key) -> dict[str, Any]:
 
 
 def _overriding(field: Field) -> Field:
-    children = tuple(map(_overriding, field.children))
-    return msgspec.structs.replace(field, loosens="", default=None, cluster_autoscaler="", children=children)
+    children, item = tuple(map(_overriding, field.children)), None if field.item is None else _overriding(field.item)
+    return msgspec.structs.replace(field, loosens="", default=None, cluster_autoscaler="", children=children, item=item)
 
 
 def _plain(annotation: object) -> object:

@@ -15,6 +15,7 @@ from reconciler.policy.documents import (
     Hold,
     Mode,
     NodeGroupPolicy,
+    PodWeight,
     TaintSpec,
     TemplateDevices,
     TierMatch,
@@ -134,6 +135,10 @@ def _labels_of(level: GroupFields) -> Pairs | None:
     return tuple((architecture | dict(template.labels)).items()) or None
 
 
+def _weights_text(weights: tuple[PodWeight, ...]) -> str:
+    return ", ".join(f"{one.weight} x {'+'.join(f'{key}={value}' for key, value in one.labels)}" for one in weights)
+
+
 _ARCH_LABEL = "kubernetes.io/arch"
 _NO_HEADROOM = Headroom()
 
@@ -153,8 +158,12 @@ STARTUP_TAINTS = LevelField[tuple[TaintSpec, ...]](
 DEVICES = LevelField[tuple[TemplateDevices, ...]]("template.devices", lambda level: level.template.devices, _devices_text)
 STORAGE = LevelField[Pairs]("template.storage", lambda level: level.template.storage or None, _labels_text)
 ZONES = LevelField[tuple[str, ...]]("template.zones", lambda level: level.template.zones or None, ", ".join)
+POD_WEIGHTS = LevelField[tuple[PodWeight, ...]](
+    "scaleDown.consolidation.podWeights", lambda level: level.scale_down.consolidation.pod_weights or None, _weights_text
+)
 _ALL: tuple[LevelField[Any], ...] = (
-    HEADROOM, WINDOWS, HOLD, CAPACITY, RESERVED, ARCHITECTURE, LABELS, TAINTS, STARTUP_TAINTS, DEVICES, STORAGE, ZONES
+    HEADROOM, WINDOWS, HOLD, CAPACITY, RESERVED, ARCHITECTURE, LABELS, TAINTS, STARTUP_TAINTS, DEVICES, STORAGE, ZONES,
+    POD_WEIGHTS,
 )  # fmt: skip
 LEVEL_FIELDS: Mapping[str, LevelField[Any]] = {one.path: one for one in _ALL}
 

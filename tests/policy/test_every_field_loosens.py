@@ -32,6 +32,7 @@ NEVER, HUGE, NONE_AT_ALL = 10**9, 10**30, -1
 EITHER_WAY = (
     "targetAnnotations", "nodes.", "windows[].schedule", "windows[].timeZone", "windows[].duration", "windows[].from",
     "windows[].until", "windows[].size.", "windows[].scaleDown.",
+    "scaleDown.consolidation.podWeights[].labels",
     "limits[].groups.", "limits[].nodes.", "discovery[].tier", "discovery[].clusterAPI.", "discovery[].openshift.",
     "discovery[].crusoe.", "discovery[].aws.", "groupNamespaces[].targets.", "pods.schedulerNames", "pods.gangLabels",
     "scheduler.",
@@ -92,6 +93,7 @@ ITEMS: dict[str, dict[str, Any]] = {
     "discovery": {"name": "x", "clusterAPI": {"namespaces": ["a"]}},
     "groupNamespaces": {"name": "prod", "targets": {"namespaces": ["prod"]}},
     "headroom.pods": {"name": "x", "count": 2, "requests": {"cpu": 2}},
+    "podWeights": {"labels": {"app": "db"}, "weight": 2},
     "template.taints": {"key": "k", "effect": "NoSchedule"},
     "template.devices[].attributes": {"name": "model", "string": "h100"},
     "template.devices[].partitions[].attributes": {"name": "model", "string": "h100"},

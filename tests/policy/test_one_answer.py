@@ -74,6 +74,8 @@ def drawn(path: str, row: Field, draw: random.Random, mode: str) -> object:
         return draw.choice((["a", "b"], ["b", "c"], ["c"]))
     if path == "template.storage":
         return draw.choice(({"lvm": "100Gi"}, {"lvm": "200Gi", "ssd": "1Ti"}, {"ssd": "2Ti"}))
+    if path == "scaleDown.consolidation.podWeights":
+        return draw.choice(([{"labels": {"app": "db"}, "weight": 5}], [{"labels": {"app": "web"}, "weight": 0}]))
     if path == "template.architecture":
         return draw.choice(("arm64", "amd64"))
     if path == "mode" and mode == "Observe":

@@ -17,6 +17,7 @@ from reconciler.policy.documents import (
     Headroom,
     Hold,
     Mode,
+    PodWeight,
     PolicySet,
     Size,
     TaintSpec,
@@ -36,6 +37,10 @@ Draw = Callable[[random.Random], object]
 
 def _one_of(*values: object) -> Draw:
     return lambda draw: draw.choice(values)
+
+
+def _weight(weight: int) -> PodWeight:
+    return PodWeight(labels=(("app", "db"),), weight=weight)
 
 
 def _window(most: int) -> Window:
@@ -65,6 +70,7 @@ OF_A_FIELD: dict[str, Draw] = {
     "template.zones": _one_of(("a", "b"), ("b", "c"), ("c",)),
     "template.storage": _one_of((("lvm", "100Gi"),), (("lvm", "200Gi"), ("ssd", "1Ti")), (("ssd", "2Ti"),)),
     "template.startupTaints": _one_of((_TAINT[0],), (_TAINT[1],), (_TAINT[0], _TAINT[2])),
+    "scaleDown.consolidation.podWeights": _one_of((_weight(1),), (_weight(2),), (_weight(2), _weight(3))),
     "headroom": _one_of(Headroom(nodes=1), Headroom(nodes=2), Headroom(nodes_per_zone=1)),
     # Always open: what is closed has no effect now, but it will have.
     "windows": _one_of((_window(3),), (_window(4),), (_window(3), _window(4))),

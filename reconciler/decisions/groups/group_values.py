@@ -54,6 +54,8 @@ def _by_levels(path: str, kind: type[Part], parts: tuple[msgspec.Struct, ...]) -
         below = [getattr(part, key.attribute) for part in parts]
         if key.part is not None:
             decided[key.attribute] = _by_levels(key.path, key.part, tuple(below))
+        elif key.path in LEVEL_FIELDS:
+            decided[key.attribute] = next((listed for listed in below if listed), ())
         else:
             last = _last(group_value(key.path), key.nothing)
             decided[key.attribute] = next((scalar for scalar in below if scalar is not None), last)
@@ -101,15 +103,25 @@ class Values:
         for key in _keys_below(path, kind):
             if key.part is not None:
                 decided[key.attribute] = self.all_below(key.path, key.part)
+            elif key.path in LEVEL_FIELDS:
+                decided[key.attribute] = self._listed(LEVEL_FIELDS[key.path])
             else:
                 decided[key.attribute] = self._resolved(key.path, self._option(key.path), key.nothing)
         return kind(**decided)
+
+    def _listed(self, field: LevelField[Any]) -> tuple[Any, ...]:
+        """The list of the nearest level. Those of several open windows are added together: their order decides nothing."""
+        stated = field.stated(self._levels, 0)
+        ahead = [items for level, items in stated if level < self._windows]
+        if len(ahead) < 2:
+            return next((items for _, items in stated), ())
+        return tuple(sorted({item for items in ahead for item in items}))
 
     def _note_below(self, path: str, kind: type[msgspec.Struct]) -> None:
         for key in _keys_below(path, kind):
             if key.part is not None:
                 self._note_below(key.path, key.part)
-            else:
+            elif key.path not in LEVEL_FIELDS:
                 self._note(group_value(key.path), None, key.nothing, _BUILT_IN)
 
     def count(self, path: str, target: tuple[int, str] | None, nothing: int, nothing_text: str, where: str = _BUILT_IN) -> int:

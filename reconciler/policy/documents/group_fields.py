@@ -73,6 +73,25 @@ def _time(description: str, default: str, flag: str, *, minimum: int = 0) -> Key
     return Key(description, default, default=default, minimum=minimum, loosens=Loosens.DOWN, cluster_autoscaler=flag)
 
 
+class PodWeight(msgspec.Struct, frozen=True, order=True, kw_only=True):
+    """How often a moved pod counts that has all `labels`."""
+
+    labels: Annotated[
+        tuple[tuple[str, str], ...],
+        Key("The labels that a pod must have, all of them.", "app: postgres", kind=Kind.LABEL_MAP, minimum=1),
+    ]
+    weight: Annotated[
+        int,
+        Key(
+            "How often such a pod counts in place of once. With 0, it weighs nothing.",
+            5,
+            unit="times",
+            maximum=100,
+            loosens=Loosens.DOWN,
+        ),
+    ]
+
+
 class Consolidation(msgspec.Struct, Generic[Missing], frozen=True, kw_only=True):
     """Whether nodes of a group are replaced by cheaper ones, and for how much at least. `min_saving_per_moved_pod` is a decimal
     amount of money per hour."""
@@ -119,6 +138,15 @@ class Consolidation(msgspec.Struct, Generic[Missing], frozen=True, kw_only=True)
             loosens=Disruption.IGNORED,
         ),
     ] = NOT_WRITTEN
+    pod_weights: Annotated[
+        tuple[PodWeight, ...],
+        Key(
+            "How often moved pods with some labels count, with Balanced and for minSavingPerMovedPod. Other pods count once. "
+            "Of several weights for a pod, the largest applies.",
+            maximum=20,
+            item="The weight of pods with some labels.",
+        ),
+    ] = ()
 
 
 class ScaleDown(msgspec.Struct, Generic[Missing], frozen=True, kw_only=True):

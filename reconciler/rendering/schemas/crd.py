@@ -99,11 +99,10 @@ def _shape(field: Field) -> Schema:
             return _object(field) | {"minProperties": 1, "x-kubernetes-map-type": "atomic"}
         case Kind.LIST | Kind.TAINT_LIST:
             return _list(field)
-        case Kind.LABEL_MAP:
-            return _map({"type": "string", "pattern": LABEL_VALUE, "maxLength": LONGEST[field.kind]})
-        case Kind.STRING_MAP:
+        case Kind.LABEL_MAP | Kind.STRING_MAP:
             least = {"minProperties": field.minimum} if field.minimum else {}
-            return _map({"type": "string", "maxLength": LONGEST[field.kind]}) | least
+            pattern = {"pattern": LABEL_VALUE} if field.kind is Kind.LABEL_MAP else {}
+            return _map({"type": "string", **pattern, "maxLength": LONGEST[field.kind]}) | least
         case Kind.RESOURCE_MAP | Kind.QUANTITY_MAP:
             bounds = {"minProperties": field.minimum, "maxProperties": field.maximum}
             amount = {"x-kubernetes-int-or-string": True, "pattern": QUANTITY, "minimum": 0, "maxLength": LONGEST[field.kind]}

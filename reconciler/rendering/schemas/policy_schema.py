@@ -67,12 +67,11 @@ def _shape(field: Field, definitions: dict[str, Schema]) -> Schema:
             return _list(field, definitions)
         case Kind.LABEL_MAP:
             value = {"type": "string", "pattern": LABEL_VALUE, "maxLength": LONGEST[field.kind]}
-            return {"type": "object", "propertyNames": {"pattern": LABEL_KEY}, "additionalProperties": value}
+            return {"type": "object", "propertyNames": {"pattern": LABEL_KEY}, "additionalProperties": value, **_least(field)}
         case Kind.STRING_MAP:
-            least: Schema = {"minProperties": field.minimum} if field.minimum else {}
             longest = LONGEST[field.kind]
             texts = {"propertyNames": {"maxLength": longest}, "additionalProperties": {"type": "string", "maxLength": longest}}
-            return {"type": "object", **texts, **least}
+            return {"type": "object", **texts, **_least(field)}
         case Kind.QUANTITY_MAP:
             bounds = {"minProperties": field.minimum, "maxProperties": field.maximum}
             amounts = {"propertyNames": {"pattern": LABEL_KEY}, "additionalProperties": _quantity(field)}
@@ -86,6 +85,10 @@ def _shape(field: Field, definitions: dict[str, Schema]) -> Schema:
             return {}
         case _:
             return scalar_schema(field)
+
+
+def _least(field: Field) -> Schema:
+    return {"minProperties": field.minimum} if field.minimum else {}
 
 
 def _object(field: Field, definitions: dict[str, Schema]) -> Schema:

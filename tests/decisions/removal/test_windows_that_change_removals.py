@@ -5,7 +5,7 @@ import pytest
 from reconciler.decisions.decide import decide
 from reconciler.decisions.groups.effective_groups import effective_groups
 from reconciler.decisions.memory import Memory
-from reconciler.policy.documents import Consolidation, ScaleDown, Size, Toggle, Window
+from reconciler.policy.documents import Consolidation, PodWeight, ScaleDown, Size, Toggle, Window
 from reconciler.policy.documents.group_fields import GROUP_FIELDS
 from reconciler.policy.field import rooted, walk
 from reconciler.policy.group_value import group_value
@@ -78,7 +78,25 @@ def test_every_value_of_a_window_has_a_strictest_one() -> None:
     """Else two open windows could contradict each other."""
     (scale_down,) = (field for field in GROUP_FIELDS if field.yaml_key == "scaleDown")
     paths = [one.path for one in walk(rooted(scale_down, "scaleDown")) if not one.children]
-    assert [path for path in paths if not group_value(path).ordered] == []
+    scalars = [path for path in paths if not path.startswith("scaleDown.consolidation.podWeights")]
+    assert [path for path in scalars if not group_value(path).ordered] == []
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_pod_weights_of_two_open_windows_are_added_together(turned: bool) -> None:
+    """They replace those of the group, and the largest weight for a pod counts, whichever window comes first."""
+    five, nine, two = (PodWeight(labels=(("app", app),), weight=weight) for app, weight in (("db", 5), ("db", 9), ("web", 2)))
+    listed = [_window(ScaleDown(consolidation=Consolidation(pod_weights=(one,)))) for one in (five, nine)]
+    own = ScaleDown(consolidation=Consolidation(pod_weights=(two,)))
+    cluster = ClusterBuilder()
+    cluster.group("general", nodes=1)
+    found = []
+    for windows in (listed[::-1] if turned else listed, listed[:1], []):
+        rules = policy(node_group("general", windows=tuple(windows), scale_down=own))
+        (group,) = effective_groups(cluster.world(), rules, NOW)
+        found.append(group.scale_down.consolidation.pod_weights)
+    assert found == [(five, nine), (five,), (two,)]
+    assert [origin.value for origin in group.chains["scaleDown.consolidation.podWeights"]] == ["2 x app=web", "none"]
 
 
 def test_a_window_that_turns_removals_off_when_the_node_is_due() -> None:

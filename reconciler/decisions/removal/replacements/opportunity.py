@@ -1,5 +1,6 @@
 """What could replace nodes: the old nodes, the new ones, what it saves, and what the pods that move must save."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
@@ -9,7 +10,7 @@ import msgspec
 from reconciler.decisions.draft import Draft, GroupDraft
 from reconciler.decisions.memory import TierState
 from reconciler.decisions.removal.candidates import Candidate
-from reconciler.policy.documents import Disruption, RemovalReason, Toggle
+from reconciler.policy.documents import Disruption, PodWeight, RemovalReason, Toggle
 from reconciler.values.money import HOURS_PER_MONTH, parse_money, price_text
 
 YOUNG_SECONDS = 3600
@@ -118,7 +119,7 @@ def as_return(
         saving_micros=before - own,
         price_micros=before,
         pods=sum(sum(source.moving.values()) for source in chosen),
-        young_pods=sum(_young(draft, source) for source in chosen),
+        young_pods=sum(_young(draft, source).total() for source in chosen),
         enabled=True,
         wait_seconds=0,
         returns=tier,
@@ -126,13 +127,11 @@ def as_return(
     )
 
 
-def _young(draft: Draft, source: Candidate) -> int:
-    """How many of the pods that move are younger than an hour."""
-    pods, left = draft.world.pods, dict(source.moving)
-    for row in source.pods:
-        if pods.created_seconds[row] > draft.now_seconds - YOUNG_SECONDS and left.get(pods.shape[row], 0):
-            left[pods.shape[row]] -= 1
-    return sum(source.moving.values()) - sum(left.values())
+def _young(draft: Draft, source: Candidate) -> Counter[int]:
+    """How many of the pods that move are younger than an hour, by shape."""
+    pods, since = draft.world.pods, draft.now_seconds - YOUNG_SECONDS
+    young = Counter(pods.shape[row] for row in source.pods if pods.created_seconds[row] > since)
+    return young & Counter(source.moving)
 
 
 class Weights:
@@ -158,9 +157,17 @@ class Weights:
         each = max(each, self._balanced) if balanced else each
         if not each:
             return 0
-        shapes = self._draft.world.pod_shapes
-        above = sum(count for shape, count in source.moving.items() if balanced and shapes[shape].priority > 0)
-        return each * (sum(source.moving.values()) + _young(self._draft, source) + above)
+        shapes, counts = self._draft.world.pod_shapes, _young(self._draft, source)
+        for shape, count in source.moving.items():
+            counts[shape] += count * (2 if balanced and shapes[shape].priority > 0 else 1)
+        if not rule.pod_weights:
+            return each * counts.total()
+        return each * sum(count * self._weight(rule.pod_weights, shape) for shape, count in counts.items())
+
+    def _weight(self, weights: tuple[PodWeight, ...], shape: int) -> int:
+        """How often pods of a shape count: the largest of the weights for their labels, or once."""
+        labels = self._draft.world.pod_shapes[shape].labels
+        return max((one.weight for one in weights if set(one.labels).issubset(labels)), default=1)
 
 
 def as_consolidation(
@@ -181,7 +188,7 @@ def as_consolidation(
         saving_micros=saving,
         price_micros=before,
         pods=sum(sum(source.moving.values()) for source in chosen),
-        young_pods=sum(_young(draft, source) for source in chosen),
+        young_pods=sum(_young(draft, source).total() for source in chosen),
         weight_micros=weight,
         enabled=all(group.scale_down.consolidation.mode is Toggle.ENABLED for group in groups),
         wait_seconds=max(group.scale_down.unneeded_time_seconds for group in groups),
