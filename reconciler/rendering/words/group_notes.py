@@ -4,13 +4,16 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from reconciler.plan.plan import Action, GroupLine, Plan
+from reconciler.decisions.reasons.groups import CouldBeRepacked, CouldBeReplaced, CouldReturn
+from reconciler.plan.plan import Action, ActionKind, GroupLine, Plan
 from reconciler.rendering.words.fold import Fold
 from reconciler.rendering.words.group_whys import further_reasons
 from reconciler.rendering.words.next_step import next_block
 from reconciler.rendering.words.one_sentence import one_sentence
 from reconciler.rendering.words.plain import listed
 from reconciler.rendering.words.wording import held_words, owner_words
+
+_COULD = (CouldBeRepacked.code, CouldBeReplaced.code, CouldReturn.code)
 
 
 class GroupNote(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,14 +36,17 @@ class AlikeHeld(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def group_notes(plan: Plan) -> tuple[GroupNote, ...]:
-    """Notes of groups that are not held, in the order of the plan; equal sentences told once."""
+    """Notes of groups that are not held, in the order of the plan; equal sentences told once. That nodes could be replaced is
+    left out if the plan replaces just these."""
     actions: dict[str, list[Action]] = {}
     for action in plan.actions:
         actions.setdefault(action.group, []).append(action)
+    begun = {action.nodes for action in plan.actions if action.kind is ActionKind.REPLACE}
     notes: dict[tuple[str, str], list[str]] = {}
     for group in plan.groups:
         for reason in () if group.held else further_reasons(group, actions.get(group.name, ())):
-            notes.setdefault((reason.code, reason.message), []).append(group.name)
+            if reason.code not in _COULD or reason.data.get("nodes") not in begun:
+                notes.setdefault((reason.code, reason.message), []).append(group.name)
     return tuple(GroupNote(code=code, sentence=message, groups=tuple(names)) for (code, message), names in notes.items())
 
 
