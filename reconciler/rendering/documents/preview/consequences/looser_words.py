@@ -105,13 +105,15 @@ def looser_words(one: Loosened, *, stricter: bool = False, briefly: bool = False
 
 
 _DEFAULT_SHARE = f"up to {max(budget.percent or 0 for budget in DEFAULT_BUDGETS)}% of the nodes may be drained at a time"
+EMPTY_NODES_TOO = ", and all empty nodes may be removed"
+"""What follows from the removal of all budgets as well."""
 WITHOUT_BUDGETS = f"without budgets, {_DEFAULT_SHARE}"
 
 
 def removed_words(family: str, names: Sequence[str], *, last: bool) -> Sentence:
     """Several items of a list that are removed; `last`: none of the list is left."""
     words: Sentence = (f"{_NOUNS.get(family, 'item')}s ", *names_listed(names, NAMES_SHOWN), " are removed")
-    return (*words, f": {_DEFAULT_SHARE}, and all empty nodes may be removed") if family == "budgets" and last else words
+    return (*words, f": {_DEFAULT_SHARE}{EMPTY_NODES_TOO}") if family == "budgets" and last else words
 
 
 def _filled(form: str, values: dict[str, str], who: Sentence) -> Sentence:
