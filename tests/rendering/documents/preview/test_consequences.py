@@ -141,7 +141,7 @@ def test_budgets_that_are_removed_are_one_line(mixed_plan: Plan):
     shown = preview(mixed_plan, *lost)
     (warnings,) = consequence_alarms(shown)
     assert [plain_sentence(line) for line in warnings.lines] == [
-        "Budgets drained, empty are removed: up to 10% of the nodes may be drained at a time, and all empty nodes may be removed."
+        "Budgets drained, empty are removed, and all empty nodes may be removed."
     ]
     assert (
         plain_sentence(headline(shown)) == "Without budgets, up to 10% of the nodes may be drained at a time: no decision changes"

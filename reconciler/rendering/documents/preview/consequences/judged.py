@@ -45,7 +45,7 @@ def new_problems(comparison: PlanComparison) -> Iterator[Consequence]:
             code=Code.NEW_PROBLEMS,
             sentence=(f"{count(len(new), 'new problem')}{first_of(new)}", *about),
             short=count(len(new), "new problem"),
-            named=(Foreign(first.message),) if len(new) == 1 else (),
+            named=foreign_sentence(first.message) if len(new) == 1 else (),
             detail=() if len(new) == 1 else None,
             data={"problems": len(new), "codes": tuple(sorted({problem.code for problem in new}))},
         )
@@ -69,7 +69,7 @@ def new_findings(findings: Sequence[Finding], comparison: PlanComparison) -> Ite
                 code=Code.NEW_FINDINGS,
                 sentence=(Foreign(one.object), ": ", *foreign_sentence(two_sentences(one.message, one.advice)), "."),
                 short="`doctor` has a new warning",
-                named=_template_words(one) or (Foreign(one.object), ": ", Foreign(one.message)),
+                named=_template_words(one) or (Foreign(one.object), ": ", *foreign_sentence(one.message)),
                 data={"finding": one.code, "object": one.object},
             )
 
@@ -107,7 +107,7 @@ def policy_warnings(warnings: Sequence[Problem]) -> Iterator[Consequence]:
             code=Code.POLICY_WARNINGS,
             sentence=(f"{short}{first_of(warnings)}", *foreign_sentence(f"{first.place}: {first.message} [{first.code}]")),
             short=short,
-            named=(Foreign(first.message),) if len(warnings) == 1 else (),
+            named=foreign_sentence(first.message) if len(warnings) == 1 else (),
             detail=() if len(warnings) == 1 else None,
             data={"warnings": len(warnings), "codes": tuple(sorted({problem.code for problem in warnings}))},
         )
