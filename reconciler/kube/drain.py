@@ -13,6 +13,7 @@ import msgspec
 from msgspec import Raw
 
 from reconciler.cluster.nodes.node import Taint
+from reconciler.cluster.pods.pod import LONGEST_GRACE_SECONDS
 from reconciler.cluster.values.unreadable import SnapshotError
 from reconciler.cluster.wire.node import NodeTaint
 from reconciler.kube.connection.api import Api, ApiError, ContentType, UnreachableError
@@ -75,7 +76,7 @@ class NodeDrain:
         now_seconds: Callable[[], int],
         *,
         timeout_seconds: int = 600,
-        longest_grace_seconds: int = 600,
+        longest_grace_seconds: int = LONGEST_GRACE_SECONDS,
         rules: Callable[[], DrainRules | None] = lambda: None,
     ) -> None:
         self._api = api

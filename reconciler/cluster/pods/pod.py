@@ -9,6 +9,9 @@ from reconciler.cluster.values.resources import Resources
 from reconciler.cluster.values.selection import NodeSelectorTerm
 from reconciler.values.label_selector import LabelSelector
 
+LONGEST_GRACE_SECONDS = 600
+"""A drain gives no pod more time to end, whatever its own grace period is."""
+
 
 class Toleration(msgspec.Struct, frozen=True, order=True, gc=False):
     """A toleration; empty `key` with operator Exists tolerates everything; empty `effect` means all effects."""

@@ -1,6 +1,6 @@
 """Reasons about the configuration and state of a node group."""
 
-from reconciler.decisions.reasons.nodes import moved_text, worth_text
+from reconciler.decisions.reasons.nodes import Repacking, moved_text
 from reconciler.plan.approvals.group_approvals import WAITS_FOR_APPROVAL
 from reconciler.plan.reason import Because, KeepsNode
 from reconciler.values.duration import duration_text
@@ -140,30 +140,18 @@ class CouldBeReplaced(Because, frozen=True, kw_only=True):
         return text if self.enabled else f"{text}, but scaleDown.consolidation.mode is Disabled"
 
 
-class CouldBeRepacked(Because, frozen=True, kw_only=True):
+class CouldBeRepacked(Repacking, frozen=True, kw_only=True):
     """New nodes could replace nodes at a lower cost. `mix` says how many of which groups. If it is empty, the nodes need no new
     ones."""
 
     code = "CouldBeRepacked"
-    nodes: tuple[str, ...]
-    mix: str
-    saving_per_hour: str
-    saving_per_month: str
-    saving_percent: int
-    pods: int
-    young_pods: int
-    weight_per_hour: str
 
     def sentence(self) -> str:
         """The nodes, what could replace them, what it saves and moves."""
         instead = (
             f"be replaced by {self.mix} and room on other nodes" if self.mix else "go, since other nodes have room for their pods"
         )
-        moved = moved_text(self.pods, self.young_pods)
-        saves = (
-            f"saves {self.saving_per_month} a month ({self.saving_percent}%) by {moved} once{worth_text(self.weight_per_hour)}"
-        )
-        return f"{', '.join(self.nodes)} could {instead}: {saves}"
+        return f"{', '.join(self.nodes)} could {instead}: {self.saves_text()}"
 
 
 class CouldReturn(Because, frozen=True, kw_only=True):

@@ -1,6 +1,8 @@
 """Reasons for the removal of nodes. Times are instants, not ages, so a later plan has the same bytes."""
 
-from reconciler.plan.reason import Because
+from reconciler.plan.reason import Because, Scalar
+from reconciler.values.clauses import clauses
+from reconciler.values.duration import duration_text
 from reconciler.values.plural import count_text, verb_for
 from reconciler.values.quantity import permille_text
 
@@ -105,11 +107,6 @@ def moved_text(pods: int, young_pods: int) -> str:
     return f"moving {count_text(pods, 'pod')}{young}"
 
 
-def worth_text(weight_per_hour: str) -> str:
-    """What moved pods have to save, empty if nothing."""
-    return "" if weight_per_hour == "0.00" else f" (moving them must save {weight_per_hour}/h)"
-
-
 class NodesReplaced(Because, frozen=True, kw_only=True):
     """One new node is to replace more expensive ones."""
 
@@ -128,10 +125,10 @@ class NodesReplaced(Because, frozen=True, kw_only=True):
         return f"{replaced}: saves {self.saving_per_hour}/h ({self.saving_percent}%) by {moved_text(self.pods, self.young_pods)}"
 
 
-class NodesRepacked(Because, frozen=True, kw_only=True):
-    """Several new nodes are to replace more expensive ones. `mix` says how many of which groups, for the whole replacement."""
+class Repacking(Because, frozen=True, kw_only=True):
+    """What several new nodes for others save and move. With `disruption: Balanced`, the saving pays in `payback_seconds` for the
+    time in which old and new nodes run. 0: nobody asked, and the data does not have it."""
 
-    code = "Repack"
     nodes: tuple[str, ...]
     mix: str
     saving_per_hour: str
@@ -140,14 +137,28 @@ class NodesRepacked(Because, frozen=True, kw_only=True):
     pods: int
     young_pods: int
     weight_per_hour: str
+    payback_seconds: int = 0
+
+    def saves_text(self) -> str:
+        """What it saves, what it moves once, and when it has paid."""
+        worth = [f"moving them must save {self.weight_per_hour}/h"] if self.weight_per_hour != "0.00" else []
+        worth += [f"it pays back in {duration_text(self.payback_seconds)}"] if self.payback_seconds else []
+        moved = f"{moved_text(self.pods, self.young_pods)} once{f' ({clauses(worth)})' if worth else ''}"
+        return f"saves {self.saving_per_month} a month ({self.saving_percent}%) by {moved}"
+
+    def _data(self) -> dict[str, Scalar]:
+        return {key: value for key, value in super()._data().items() if value or key != "paybackSeconds"}
+
+
+class NodesRepacked(Repacking, frozen=True, kw_only=True):
+    """Several new nodes are to replace more expensive ones. `mix` says how many of which groups, for the whole replacement."""
+
+    code = "Repack"
 
     def sentence(self) -> str:
         """What comes, what leaves, what it saves, and what it moves once."""
-        moved = moved_text(self.pods, self.young_pods)
-        return (
-            f"{self.mix} and room on other nodes take all pods of {', '.join(self.nodes)}, drained once they are ready: saves "
-            f"{self.saving_per_month} a month ({self.saving_percent}%) by {moved} once{worth_text(self.weight_per_hour)}"
-        )
+        drained = f"{', '.join(self.nodes)}, drained once they are ready"
+        return f"{self.mix} and room on other nodes take all pods of {drained}: {self.saves_text()}"
 
 
 class NodeReturned(Because, frozen=True, kw_only=True):

@@ -71,8 +71,14 @@ class ReplacementSavesTooLittle(Because, frozen=True, kw_only=True):
     code = "ReplacementSavesTooLittle"
     percent: int
     per_moved_pod: str
+    balanced: bool
 
-    template = (
-        "no new nodes were found that save {percent}% (minSavingPercent) and "
-        "{per_moved_pod}/h for each moved pod (minSavingPerMovedPod)"
-    )
+    def sentence(self) -> str:
+        """What the policy asks for."""
+        each = f"{self.per_moved_pod}/h for each moved pod (minSavingPerMovedPod)"
+        weighed = (
+            ", as much as their pods weigh, and within a day what old and new nodes cost together (disruption: Balanced)"
+            if self.balanced
+            else ""
+        )
+        return f"no new nodes were found that save {self.percent}% (minSavingPercent) and {each}{weighed}"

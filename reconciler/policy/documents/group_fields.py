@@ -132,7 +132,8 @@ class Consolidation(msgspec.Struct, Generic[Missing], frozen=True, kw_only=True)
         Key(
             "With Balanced, each moved pod must save at least half of what a pod costs on average here. That is the price of all "
             "nodes by their pods. Pods younger than an hour count once more. So do those with a priority above 0. "
-            "A larger minSavingPerMovedPod applies instead.",
+            "A larger minSavingPerMovedPod applies instead. The saving must also pay within a day for the time in which old and "
+            "new nodes run.",
             "Balanced",
             default="Ignored",
             loosens=Disruption.IGNORED,

@@ -5,7 +5,7 @@ import pytest
 
 from reconciler.decisions.decide import decide
 from reconciler.decisions.demand.purchase import GIVEN_UP_SECONDS
-from reconciler.decisions.memory import Memory, Outcome, Replacement
+from reconciler.decisions.memory import LeadTime, LeadTimes, Memory, Outcome, Replacement
 from reconciler.decisions.remember import settle
 from reconciler.decisions.removal.replacements import repack
 from reconciler.decisions.removal.replacements.replacing import PATIENCE_SECONDS
@@ -175,7 +175,9 @@ def test_balanced_weighs_moved_pods(pods: int, priority: int, age: int | None, r
     plan = plan_of(cluster.world(), rules)
     assert bool(_replaces(plan)) is replaced
     if replaced:
-        assert plan.actions[0].reason.message.endswith("by moving 2 pods once (moving them must save 0.22857/h)")
+        assert plan.actions[0].reason.message.endswith(
+            "by moving 2 pods once (moving them must save 0.22857/h, and it pays back in 30m30s)"
+        )
 
 
 @pytest.mark.parametrize(("weight", "priority", "replaced"), [(1, 0, True), (2, 0, False), (0, 7, True), (1, 7, False)], ids=str)
@@ -192,6 +194,41 @@ def test_balanced_weighs_pods_by_their_labels(weight: int, priority: int, replac
     balanced = ScaleDown(unneeded_time_seconds=0, consolidation=asks)
     rules = policy(_priced("small", ON), _priced("big", balanced), budgets=(Budget(nodes=9),))
     assert bool(_replaces(plan_of(cluster.world(), rules))) is replaced
+
+
+@pytest.mark.parametrize(
+    ("price", "took", "grace", "payback"),
+    [
+        ("0.99", None, 30, None),  # 0.99 x 1830 s / 0.01 = 181170 s
+        ("0.99", 300, 30, 32_670),  # 0.99 x 330 s / 0.01
+        ("0.99", 300, 572, 86_328),  # 0.99 x 872 s / 0.01
+        ("0.99", 300, 573, None),  # 0.99 x 873 s / 0.01 = 86427 s
+        ("0.99", 273, 599, 86_328),
+        ("0.99", 272, 7_200, 86_328),  # a drain gives 600 s at most: 0.99 x 872 s / 0.01
+        ("0.99", 273, 7_200, None),  # 0.99 x 873 s / 0.01
+        ("0.90", 300, 573, 7_857),  # 0.90 x 873 s / 0.10
+    ],
+)
+def test_balanced_pays_within_a_day_for_old_and_new_nodes(price: str, took: int | None, grace: int, payback: int | None) -> None:
+    """One node of 1.00 for a cheaper one: the new one runs for its lead time (30 minutes where nothing is known: 15 until the
+    Machine has its node and 15 until that is ready) and the longest grace period, while the old one still runs."""
+    asks = Consolidation(
+        mode=Toggle.ENABLED,
+        min_saving_percent=1,
+        disruption=Disruption.BALANCED,
+        pod_weights=(PodWeight(labels=(("app", "web"),), weight=0),),
+    )
+    scale_down = ScaleDown(unneeded_time_seconds=0, consolidation=asks)
+    cluster = _cluster(big=1)
+    cluster.pods("web", 2, cpu="3", on="big-1", traits={"grace_seconds": grace})
+    half = f"{float(price) / 2:.3f}"
+    prices = {"small": half, "big": "1.00"}
+    groups = tuple(node_group(name, price_per_hour=each, scale_down=scale_down) for name, each in prices.items())
+    times = () if took is None else (LeadTime(asked_seconds=NOW - 9_000, joined_seconds=took, usable_seconds=took),) * 5
+    memory = Memory(lead_times={SMALL: LeadTimes(requests=times)})
+    plan = decide(cluster.world(), policy(*groups, budgets=(Budget(nodes=9),)), memory, NOW)[0]
+    found = [one.reason.data.get("paybackSeconds") for one in of_kind(plan, ActionKind.REPLACE)]
+    assert found == ([] if payback is None else [payback])
 
 
 def test_minimum_holds() -> None:

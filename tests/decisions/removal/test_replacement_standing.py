@@ -8,7 +8,7 @@ from reconciler.decisions.groups.effective_groups import effective_groups
 from reconciler.decisions.memory import Memory
 from reconciler.decisions.removal.replacements.standing import replacement_standing
 from reconciler.plan.reason import Reason
-from reconciler.policy.documents import Budget, Consolidation, PolicySet, ScaleDown, Toggle
+from reconciler.policy.documents import Budget, Consolidation, Disruption, PolicySet, ScaleDown, Toggle
 from reconciler.rendering.documents.explanation.case import Case
 from reconciler.rendering.printers.text.explanation.node import explain_node
 from tests.builders import NOW, ClusterBuilder, node_group, policy
@@ -76,6 +76,10 @@ def test_the_words_have_the_figures() -> None:
     """The threshold as the policy has it, and the pod that blocks."""
     (reason,) = _standing(_cluster(), _rules(PICKY))
     assert "save 60% (minSavingPercent) and 0.01/h for each moved pod (minSavingPerMovedPod)" in reason.message
+    assert "within a day" not in reason.message
+    picky = msgspec.structs.replace(PICKY.consolidation, disruption=Disruption.BALANCED)
+    (reason,) = _standing(_cluster(), _rules(msgspec.structs.replace(PICKY, consolidation=picky)))
+    assert reason.message.endswith("and within a day what old and new nodes cost together (disruption: Balanced)")
     (reason,) = _standing(_cluster(safe_to_evict="false"), _rules(ON))
     assert (reason.data["codes"], "web" in reason.message) == (("NotSafeToEvict",), True)
 

@@ -7,9 +7,11 @@ from typing import Any
 
 import msgspec
 
+from reconciler.cluster.pods.pod import LONGEST_GRACE_SECONDS
 from reconciler.decisions.draft import Draft, GroupDraft
 from reconciler.decisions.memory import TierState
 from reconciler.decisions.removal.candidates import Candidate
+from reconciler.decisions.removal.rollouts.rollout_pace import start_time
 from reconciler.policy.documents import Disruption, PodWeight, RemovalReason, Toggle
 from reconciler.values.money import HOURS_PER_MONTH, parse_money, price_text
 
@@ -20,6 +22,9 @@ REPACKED_SECONDS = 3600
 """So long new nodes of a repack are in no other one. In an hour, 15% saved pay for ten minutes in which old and new nodes run."""
 BALANCED_PARTS = 2
 """With `disruption: Balanced`, a moved pod must save one part in so many of what a pod costs on average."""
+
+PAYBACK_SECONDS = 86400
+"""With `disruption: Balanced`, the saving must pay within a day for the time in which old and new nodes run."""
 
 
 class ReturnTier(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,7 +43,8 @@ class Opportunity(msgspec.Struct, frozen=True, kw_only=True):
     """New nodes for `nodes` (World indices, in World order): `adds` says how many of the group at a position. Prices are in
     millionths per hour, 0 where one is unknown. `wait_seconds` is how long this must have been true, by the groups of the nodes.
     `enabled`: all of them consolidate. It moves `pods`, of which `young_pods` are younger than an hour, and `weight_micros` is
-    what these must save. `elsewhere`: some of them take room on nodes that stay. `returns`: the new node is of a preferred tier,
+    what these must save. `payback_seconds`: when it has paid for the time in which old and new nodes run (0: nobody asked).
+    `elsewhere`: some of them take room on nodes that stay. `returns`: the new node is of a preferred tier,
     and `dues` are when each of the nodes may return (Unix time)."""
 
     adds: tuple[tuple[int, int], ...]
@@ -48,6 +54,7 @@ class Opportunity(msgspec.Struct, frozen=True, kw_only=True):
     pods: int
     young_pods: int = 0
     weight_micros: int = 0
+    payback_seconds: int = 0
     enabled: bool
     wait_seconds: int
     elsewhere: bool = False
@@ -79,6 +86,7 @@ class Opportunity(msgspec.Struct, frozen=True, kw_only=True):
             "pods": self.pods,
             "young_pods": self.young_pods,
             "weight_per_hour": price_text(self.weight_micros),
+            "payback_seconds": self.payback_seconds,
         }
 
     @property
@@ -140,6 +148,7 @@ class Weights:
     def __init__(self, draft: Draft, nodes: Iterable[Candidate]) -> None:
         self._draft = draft
         self._nodes = nodes
+        self._starts: dict[int, int] = {}
 
     @cached_property
     def _balanced(self) -> int:
@@ -169,6 +178,18 @@ class Weights:
         labels = self._draft.world.pod_shapes[shape].labels
         return max((one.weight for one in weights if set(one.labels).issubset(labels)), default=1)
 
+    def together_seconds(self, adds: Iterable[int], chosen: Iterable[Candidate]) -> int:
+        """How long old and new nodes run: until the slowest group (by position) has new ones, and the last pod has ended."""
+        pods, traits = self._draft.world.pods, self._draft.world.pod_traits
+        moved = (row for source in chosen for row in source.pods if pods.shape[row] in source.moving)
+        grace = max((traits[pods.traits[row]].grace_seconds for row in moved), default=0)
+        return max(map(self._start_seconds, adds), default=0) + min(grace, LONGEST_GRACE_SECONDS)
+
+    def _start_seconds(self, position: int) -> int:
+        if position not in self._starts:
+            self._starts[position] = start_time(self._draft, self._draft.groups[position]).seconds
+        return self._starts[position]
+
 
 def as_consolidation(
     draft: Draft, weights: Weights, adds: Mapping[int, int], chosen: Sequence[Candidate], *, elsewhere: bool = False
@@ -180,6 +201,11 @@ def as_consolidation(
     weight = sum(weights.of(source) for source in chosen)
     if saving < max(weight, 1):
         return None
+    payback = 0
+    if any(group.scale_down.consolidation.disruption is Disruption.BALANCED for group in groups):
+        payback = -(-(before - saving) * weights.together_seconds(adds, chosen) // saving)
+    if payback > PAYBACK_SECONDS:
+        return None
     if saving * 100 < before * max(group.scale_down.consolidation.min_saving_percent for group in groups):
         return None
     return Opportunity(
@@ -190,6 +216,7 @@ def as_consolidation(
         pods=sum(sum(source.moving.values()) for source in chosen),
         young_pods=sum(_young(draft, source).total() for source in chosen),
         weight_micros=weight,
+        payback_seconds=payback,
         enabled=all(group.scale_down.consolidation.mode is Toggle.ENABLED for group in groups),
         wait_seconds=max(group.scale_down.unneeded_time_seconds for group in groups),
         elsewhere=elsewhere,

@@ -20,7 +20,7 @@ from reconciler.decisions.removal.keeps import SEARCH, codes_asked_by
 from reconciler.decisions.removal.replacements.opportunity import REPACKED_SECONDS
 from reconciler.plan.plan import ActionKind, NodeLine, NodeState, Plan
 from reconciler.plan.reason import Because, Reason
-from reconciler.policy.documents import Toggle
+from reconciler.policy.documents import Disruption, Toggle
 from reconciler.values.instant import instant_text, parse_instant
 
 REPLACEMENT_FOUND = (CouldBeRepacked.code, CouldBeReplaced.code, CouldReturn.code, ReplacementUnpaid.code)
@@ -62,6 +62,10 @@ def _missing(memory: Memory, group: EffectiveGroup, line: NodeLine, now_seconds:
     if given_up is not None:
         yield ReplacedBefore(since=instant_text(given_up), until=instant_text(given_up + GIVEN_UP_SECONDS))
     elif rule.mode is Toggle.ENABLED and group.price_micros and not keeps:
-        yield ReplacementSavesTooLittle(percent=rule.min_saving_percent, per_moved_pod=rule.min_saving_per_moved_pod)
+        yield ReplacementSavesTooLittle(
+            percent=rule.min_saving_percent,
+            per_moved_pod=rule.min_saving_per_moved_pod,
+            balanced=rule.disruption is Disruption.BALANCED,
+        )
     if repacked is not None and now_seconds < repacked + REPACKED_SECONDS:
         yield RepackedBefore(since=instant_text(repacked), until=instant_text(repacked + REPACKED_SECONDS))
