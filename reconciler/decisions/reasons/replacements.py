@@ -1,6 +1,7 @@
 """What keeps a node out of every replacement."""
 
 from reconciler.plan.reason import Because
+from reconciler.values.duration import duration_text
 
 
 class ReplacementDisabled(Because, frozen=True, kw_only=True):
@@ -65,6 +66,20 @@ class ReplacementUnpaid(Because, frozen=True, kw_only=True):
     )
 
 
+class ReplacementPaysLate(Because, frozen=True, kw_only=True):
+    """A replacement saves enough, but old and new nodes would run together for so long that the saving does not pay within a day
+    (`disruption: Balanced`)."""
+
+    code = "ReplacementPaysLate"
+    nodes: tuple[str, ...]
+    payback_seconds: int
+
+    def sentence(self) -> str:
+        """The nodes, and when the replacement would have paid."""
+        pays = f"it pays back in {duration_text(self.payback_seconds)}"
+        return f"the replacement of {', '.join(self.nodes)} does not begin: {pays}, and Balanced allows 24h"
+
+
 class ReplacementSavesTooLittle(Because, frozen=True, kw_only=True):
     """No set with the node was found whose replacement saves enough."""
 
@@ -76,9 +91,5 @@ class ReplacementSavesTooLittle(Because, frozen=True, kw_only=True):
     def sentence(self) -> str:
         """What the policy asks for."""
         each = f"{self.per_moved_pod}/h for each moved pod (minSavingPerMovedPod)"
-        weighed = (
-            ", as much as their pods weigh, and within a day what old and new nodes cost together (disruption: Balanced)"
-            if self.balanced
-            else ""
-        )
+        weighed = ", and as much as the moved pods weigh (disruption: Balanced)" if self.balanced else ""
         return f"no new nodes were found that save {self.percent}% (minSavingPercent) and {each}{weighed}"

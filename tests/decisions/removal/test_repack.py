@@ -229,6 +229,7 @@ def test_balanced_pays_within_a_day_for_old_and_new_nodes(price: str, took: int 
     plan = decide(cluster.world(), policy(*groups, budgets=(Budget(nodes=9),)), memory, NOW)[0]
     found = [one.reason.data.get("paybackSeconds") for one in of_kind(plan, ActionKind.REPLACE)]
     assert found == ([] if payback is None else [payback])
+    assert ("ReplacementPaysLate" in codes(group(plan, "big"))) is (payback is None)
 
 
 def test_minimum_holds() -> None:

@@ -8,7 +8,7 @@ from reconciler.decisions.groups.effective_groups import effective_groups
 from reconciler.decisions.memory import Memory
 from reconciler.decisions.removal.replacements.standing import replacement_standing
 from reconciler.plan.reason import Reason
-from reconciler.policy.documents import Budget, Consolidation, Disruption, PolicySet, ScaleDown, Toggle
+from reconciler.policy.documents import Budget, Consolidation, Disruption, PodWeight, PolicySet, ScaleDown, Toggle
 from reconciler.rendering.documents.explanation.case import Case
 from reconciler.rendering.printers.text.explanation.node import explain_node
 from tests.builders import NOW, ClusterBuilder, node_group, policy
@@ -76,12 +76,25 @@ def test_the_words_have_the_figures() -> None:
     """The threshold as the policy has it, and the pod that blocks."""
     (reason,) = _standing(_cluster(), _rules(PICKY))
     assert "save 60% (minSavingPercent) and 0.01/h for each moved pod (minSavingPerMovedPod)" in reason.message
-    assert "within a day" not in reason.message
+    assert "Balanced" not in reason.message
     picky = msgspec.structs.replace(PICKY.consolidation, disruption=Disruption.BALANCED)
     (reason,) = _standing(_cluster(), _rules(msgspec.structs.replace(PICKY, consolidation=picky)))
-    assert reason.message.endswith("and within a day what old and new nodes cost together (disruption: Balanced)")
+    assert reason.message.endswith("and as much as the moved pods weigh (disruption: Balanced)")
     (reason,) = _standing(_cluster(safe_to_evict="false"), _rules(ON))
     assert (reason.data["codes"], "web" in reason.message) == (("NotSafeToEvict",), True)
+
+
+def test_a_replacement_that_pays_too_late() -> None:
+    """Two nodes of 0.20 for one of 0.405 save 0.005. Old and new run for 1830 s, and 0.40 x 1830 s / 0.005 are 146400 s."""
+    asks = Consolidation(
+        mode=Toggle.ENABLED,
+        min_saving_percent=1,
+        disruption=Disruption.BALANCED,
+        pod_weights=(PodWeight(labels=(("app", "web"),), weight=0),),
+    )
+    (reason,) = _standing(_cluster(), _rules(ScaleDown(unneeded_time_seconds=0, consolidation=asks), "0.405"))
+    assert (reason.code, reason.data) == ("ReplacementPaysLate", {"nodes": ("big-1",), "paybackSeconds": 146_400})
+    assert reason.message == "the replacement of big-1 does not begin: it pays back in 40h40m, and Balanced allows 24h"
 
 
 def test_what_was_tried_within_a_day() -> None:

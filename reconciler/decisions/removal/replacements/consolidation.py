@@ -115,6 +115,14 @@ class Search:
             return (*returns, *singles)
         return (*returns, best, *(one for one in singles if set(best.nodes).isdisjoint(one.nodes)))
 
+    def paying_late(self, found: Iterable[Opportunity]) -> dict[int, dict[int, int]]:
+        """By group (its position) and node: when a replacement pays that pays too late. Not of nodes in those `found`."""
+        told = {index for one in found for index in one.nodes}
+        late: dict[int, dict[int, int]] = {}
+        for index in sorted(self._weights.late.keys() - told):
+            late.setdefault(self._draft.members.group_of[index], {})[index] = self._weights.late[index]
+        return late
+
     def only(self, opportunity: Opportunity, nodes: Sequence[int]) -> Opportunity | None:
         """A part of a replacement, if it saves enough; None for one that was not found by sets."""
         parts = (one.of(nodes) for one in self._repacks if one.covers(opportunity.nodes))

@@ -149,6 +149,8 @@ class Weights:
         self._draft = draft
         self._nodes = nodes
         self._starts: dict[int, int] = {}
+        self.late: dict[int, int] = {}
+        """By node: after how long the best set with it pays, of those that save enough but pay too late."""
 
     @cached_property
     def _balanced(self) -> int:
@@ -201,12 +203,15 @@ def as_consolidation(
     weight = sum(weights.of(source) for source in chosen)
     if saving < max(weight, 1):
         return None
+    if saving * 100 < before * max(group.scale_down.consolidation.min_saving_percent for group in groups):
+        return None
+    enabled = all(group.scale_down.consolidation.mode is Toggle.ENABLED for group in groups)
     payback = 0
     if any(group.scale_down.consolidation.disruption is Disruption.BALANCED for group in groups):
         payback = -(-(before - saving) * weights.together_seconds(adds, chosen) // saving)
     if payback > PAYBACK_SECONDS:
-        return None
-    if saving * 100 < before * max(group.scale_down.consolidation.min_saving_percent for group in groups):
+        if enabled:
+            weights.late.update({one.index: min(payback, weights.late.get(one.index, payback)) for one in chosen})
         return None
     return Opportunity(
         adds=tuple(sorted(adds.items())),
@@ -217,7 +222,7 @@ def as_consolidation(
         young_pods=sum(_young(draft, source).total() for source in chosen),
         weight_micros=weight,
         payback_seconds=payback,
-        enabled=all(group.scale_down.consolidation.mode is Toggle.ENABLED for group in groups),
+        enabled=enabled,
         wait_seconds=max(group.scale_down.unneeded_time_seconds for group in groups),
         elsewhere=elsewhere,
     )

@@ -13,7 +13,7 @@ from reconciler.decisions.draft import Draft, GroupDraft
 from reconciler.decisions.memory import Memory, Replacement, TierState
 from reconciler.decisions.reasons.groups import CouldBeRepacked, CouldBeReplaced, CouldReturn
 from reconciler.decisions.reasons.nodes import ReplacementsNotExamined
-from reconciler.decisions.reasons.replacements import ReplacementUnpaid
+from reconciler.decisions.reasons.replacements import ReplacementPaysLate, ReplacementUnpaid
 from reconciler.decisions.removal.last_timer import Timer
 from reconciler.decisions.removal.replacements.consolidation import Search, stays_for_lack_of_room
 from reconciler.decisions.removal.replacements.opportunity import Opportunity, price_of
@@ -82,6 +82,9 @@ def consolidate(
     for position, (nodes, bound) in search.left_out().items():
         group = draft.groups[position]
         group.reasons.append(ReplacementsNotExamined(group=group.group.name, nodes=nodes, bound=bound).reason())
+    for position, late in search.paying_late(opportunities).items():
+        names = tuple(draft.world.nodes[index].name for index in late)
+        draft.groups[position].reasons.append(ReplacementPaysLate(nodes=names, payback_seconds=min(late.values())).reason())
     cost = _cost_micros(draft)
     unpaid = demand.unpaid(cost)
     for opportunity in opportunities:

@@ -12,6 +12,7 @@ from reconciler.decisions.reasons.replacements import (
     ReplacedBefore,
     ReplacementBlocked,
     ReplacementDisabled,
+    ReplacementPaysLate,
     ReplacementSavesTooLittle,
     ReplacementUnpaid,
     ReplacementWithoutPrice,
@@ -23,7 +24,9 @@ from reconciler.plan.reason import Because, Reason
 from reconciler.policy.documents import Disruption, Toggle
 from reconciler.values.instant import instant_text, parse_instant
 
-REPLACEMENT_FOUND = (CouldBeRepacked.code, CouldBeReplaced.code, CouldReturn.code, ReplacementUnpaid.code)
+REPLACEMENT_FOUND = (
+    CouldBeRepacked.code, CouldBeReplaced.code, CouldReturn.code, ReplacementPaysLate.code, ReplacementUnpaid.code
+)  # fmt: skip
 """The codes of reasons of a group that name nodes which new ones could replace."""
 _SEARCHED = (NodeState.IN_USE, NodeState.UNDERUTILIZED)
 
