@@ -122,6 +122,29 @@ def test_an_age_bounds_a_wait_alone(drain: str, found: list[str]) -> None:
     assert len(tree.sets) == 1
 
 
+@pytest.mark.parametrize(
+    ("own", "found"),
+    [
+        ("minSavingPercent: 20", 1),
+        ("disruption: Ignored", 1),
+        ('minSavingPerMovedPod: "0"', 1),
+        ("disruption: Balanced", 0),
+        ('minSavingPerMovedPod: "0.01"', 0),
+    ],
+)
+def test_pod_weights_multiply_something(own: str, found: int) -> None:
+    """A warning unless moved pods weigh something, in the same level or in a window."""
+    weights = "podWeights: [{labels: {app: db}, weight: 5}]"
+    window = f'windows: [{{schedule: "0 7 * * *", duration: 1h, scaleDown: {{consolidation: {{{own}}}}}}}]'
+    for fields in (
+        f"scaleDown: {{consolidation: {{{weights}, {own}}}}}",
+        f"scaleDown: {{consolidation: {{{weights}}}}}, {window}",
+    ):
+        tree = read(POLICY.replace("spec: {}", f"spec: {{defaults: {{{fields}}}}}"))
+        assert [one.code for one in tree.problems] == ["WeightsWithoutEffect"] * found
+        assert len(tree.sets) == 1
+
+
 def test_a_percentage_budget() -> None:
     """`"10%"` feeds percent, a number feeds nodes."""
     text = POLICY.replace("spec: {}", 'spec: {budgets: [{nodes: "10%"}, {nodes: 10%}, {nodes: 0}]}')

@@ -10,6 +10,7 @@ from reconciler.policy.checks.scheduler import check_default_constraints
 from reconciler.policy.checks.sizes import check_group_sizes, check_idle_windows, check_level_sizes
 from reconciler.policy.checks.templates import check_group_template, check_templates
 from reconciler.policy.checks.times import check_times
+from reconciler.policy.checks.weights import check_pod_weights
 from reconciler.policy.problems.findings import Findings
 from reconciler.policy.reading.draft import AnyDraft, Drafts
 
@@ -39,3 +40,4 @@ def check_drafts(
                 check_group_template(group, policy, findings)
         check_idle_windows(policy, groups, findings)
         check_limits(policy, groups, findings)
+        check_pod_weights(policy, groups, findings)

@@ -95,6 +95,7 @@ _TEXT_CODES: Mapping[str, str] = {
     "UnknownValue": "A value is one that the field allows.",
     "UnpricedGroup": "Each group that a spending limit selects has a price.",
     "UnsupportedTag": "A policy is plain data: no tags.",
+    "WeightsWithoutEffect": "podWeights multiplies what disruption: Balanced or minSavingPerMovedPod asks for.",
     "WrongType": "A value has the type of its field.",
 }
 
