@@ -135,7 +135,7 @@ def _full(*, most: int, **fields: object) -> Preview:
 def test_a_warning_is_in_the_first_line() -> None:
     """Three empty nodes are wanted, and one may come: two are missing."""
     shown = preview_text(_full(most=3, headroom=Headroom(nodes=3)))
-    assert shown.startswith("general lacks headroom for 2 nodes; general 2 -> 3 nodes\n")
+    assert shown.startswith("general lacks headroom for 2 nodes, general 2 -> 3 nodes\n")
     assert "! general: headroom lacks 2 nodes, but the group cannot grow further." in shown
 
 

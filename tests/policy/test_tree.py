@@ -284,6 +284,20 @@ def test_the_example_of_a_first_policy_only_observes() -> None:
     assert (problem.code, problem.hint) == ("MissingField", "for example spec: {mode: Observe}")
 
 
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        ("scheduler: {featureGates: [{name: GangScheduling, state: on}, {}]}", ["UnknownValue", "MissingField", "MissingField"]),
+        ("health: {repair: [{condition: Ready, status: bad, toleration: 1m}]}", ["UnknownValue"]),
+        ("health: {repair: [{condition: Ready, toleration: 1m}]}", ["MissingField"]),
+    ],
+)
+def test_a_word_that_an_item_must_have_is_wrong_or_missing(written: str, expected: list[str]) -> None:
+    """The document needs one of a few words there. Without it, there are problems and no defect."""
+    text = f"apiVersion: reconciler.dev/v1alpha1\nkind: NodeGroupPolicy\nmetadata: {{name: a}}\nspec:\n  {written}\n"
+    assert [problem.code for problem in read_tree({"a.yaml": text.encode()}, now_seconds=NOW).problems] == expected
+
+
 def test_one_syntax_error_is_one_error():
     """What seems to be missing may stand in the text that could not be read: a group without its policy is no second fault."""
     broken = b"apiVersion: reconciler.dev/v1alpha1\nkind: NodeGroupPolicy\nmetadata: {name: prod\nspec: {}\n"

@@ -150,6 +150,8 @@ class Reading:
             return None  # not 0: the other of the two attributes may hold the value
         if field.kind in (Kind.LIST, Kind.TAINT_LIST, *MAPS):
             return ()
+        if field.enum:
+            return field.enum[0]  # a document has no room for any other word
         return 0 if field.kind in (Kind.INTEGER, Kind.PERCENT, Kind.DURATION) else ""
 
     def placeholders(self, field: Field) -> Values:

@@ -230,7 +230,7 @@ def test_preview(preview: Preview):
     marked = preview_html(preview)
     assert '<b class="bad">2</b>' in marked, "one more eviction is danger"
     assert '<b class="moves">8</b>' in marked, "two nodes fewer are neither good nor bad"
-    assert "1 more eviction; general-a 6 -> 4 nodes" in text
+    assert "1 more eviction, general-a 6 -> 4 nodes" in text
 
 
 def test_preview_without_a_base(preview: Preview):
