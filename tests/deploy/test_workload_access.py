@@ -190,7 +190,9 @@ def reached(control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactor
 
 def test_the_secret_of_the_page_reaches_the_cluster_with_these_rights(reached: KubernetesApi) -> None:
     """By the API server's own judgement of the token in it."""
-    assert [right for right in sorted(asked(RunMode.ENFORCE)) if not may(reached, *right[:3], "", right[3])] == []
+    rights = asked(RunMode.ENFORCE) - METRICS
+    assert [right for right in sorted(rights) if not may(reached, *right[:3], "", right[3])] == []
+    assert b"kubernetes_feature_enabled" in reached.get("/metrics")
 
 
 def test_nothing_else_is_allowed_there(reached: KubernetesApi) -> None:
