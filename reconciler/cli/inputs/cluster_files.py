@@ -7,7 +7,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from reconciler.cli.inputs.second_process import in_second_process
 from reconciler.cli.outputs.failure import InputError
 from reconciler.cli.outputs.telling import tell
 from reconciler.cluster.platform_reading import readings, target_kinds
@@ -21,8 +20,11 @@ from reconciler.values.later import Later
 
 if TYPE_CHECKING:
     import gzip
+
+    from reconciler.cli.inputs import second_process
 else:
     gzip = Later("gzip")
+    second_process = Later("reconciler.cli.inputs.second_process")
 
 SUFFIXES = (".json", ".yaml", ".yml")
 ARCHIVES = (".tar.gz", ".tgz", ".tar")
@@ -36,6 +38,7 @@ _GZIPPED = ".gz"
 _GZIP_MAGIC, _ZIP_MAGIC, _TAR_MAGIC = b"\x1f\x8b", b"PK\x03\x04", b"ustar"
 _TAR_MAGIC_END = 262  # of a header: POSIX.1-1988 puts the magic behind 257 bytes
 _Files = TypeVar("_Files", bound=Mapping[str, bytes])
+_Result = TypeVar("_Result")
 
 
 class SnapshotFiles(Mapping[str, bytes]):
@@ -139,9 +142,13 @@ def load_world(path: Path | str) -> World:
     return _read(path, lambda files: files)[0]
 
 
+def _on_second_core(work: Callable[[], _Result]) -> Callable[[], _Result | None]:
+    return second_process.in_second_process(work)
+
+
 def load_snapshot(path: Path | str) -> tuple[World, str]:
     """The same, and the digest of the snapshot."""
-    world, files = _read(path, partial(Digested, apart=in_second_process))
+    world, files = _read(path, partial(Digested, apart=_on_second_core))
     return world, files.digest()
 
 
@@ -163,7 +170,7 @@ def _read(path: Path | str, seen_through: Callable[[Mapping[str, bytes]], _Files
     files = seen_through(_archived(root) if archive else SnapshotFiles(root))
     unused: list[SnapshotError] = []
     try:
-        world = read_snapshot(files, capi_group(), unused, in_second_process)
+        world = read_snapshot(files, capi_group(), unused, _on_second_core)
     except SeveralError as error:
         listed = "\n".join(f"  {_error_text(root, one, archive=archive)}" for one in error.all)
         raise InputError(f"{root}: {len(error.all)} parts of it cannot be used. Fix or remove them:\n{listed}") from None

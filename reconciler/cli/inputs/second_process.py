@@ -20,10 +20,10 @@ _LEAST_CORES = 2
 def in_second_process(work: Callable[[], _Result]) -> Callable[[], _Result | None]:
     """Start `work` in a copy of this process. What is returned waits for the result.
 
-    It gives None if there is no result: without a second core, with other threads, or on another system than Linux. It also gives
-    None after a failure, and prints nothing of it.
+    The result is None if the work was not done or failed. It is done only on Linux, with a second core and no other thread.
+    A failure prints nothing.
     """
-    # A copy has one thread alone: a lock that another thread holds would stay locked in it for ever.
+    # A copy has only the thread that forked. A lock that another thread held would stay locked in the copy for ever.
     if sys.platform != "linux" or threading.active_count() > 1 or len(os.sched_getaffinity(0)) < _LEAST_CORES:
         return lambda: None
     reading, writing = os.pipe()

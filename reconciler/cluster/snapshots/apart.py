@@ -1,4 +1,4 @@
-"""Work that somebody else may do meanwhile. This layer is pure, so its callers know where."""
+"""Work that may run elsewhere at the same time. This layer is pure, so its callers decide where it runs."""
 
 from collections.abc import Callable
 from typing import Protocol, TypeVar
@@ -7,7 +7,7 @@ _Result = TypeVar("_Result")
 
 
 class Apart(Protocol):
-    """Starts some work elsewhere, if there is room for it."""
+    """Starts work elsewhere, if that is possible."""
 
     def __call__(self, work: Callable[[], _Result]) -> Callable[[], _Result | None]:
-        """What waits for the result of the work. None: it was not done, or it failed, and the caller does it."""
+        """A function that waits for the result. None: the work was not done or failed, so the caller does it."""

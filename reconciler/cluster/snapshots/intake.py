@@ -1,7 +1,7 @@
 """Objects as they are read, document by document, until all are there and can become a World."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import Raw
@@ -26,7 +26,6 @@ from reconciler.cluster.snapshots.buffer_pods import StatedTemplate
 from reconciler.cluster.snapshots.document import Document
 from reconciler.cluster.snapshots.newest_instant import Newest
 from reconciler.cluster.snapshots.pod_rows import PodRows
-from reconciler.cluster.snapshots.pods_apart import MANY_PODS, PodsApart, pods_apart
 from reconciler.cluster.snapshots.sources import Sources
 from reconciler.cluster.unread import Unread
 from reconciler.cluster.values.instant import unix_seconds_or_zero
@@ -62,7 +61,15 @@ from reconciler.cluster.workloads.workload_rows import controller, disruption_bu
 from reconciler.values.decoding import decoder
 from reconciler.values.defect import defect_text
 from reconciler.values.label_selector import LabelSelector
+from reconciler.values.later import Later
 
+if TYPE_CHECKING:
+    from reconciler.cluster.snapshots import pods_apart
+else:
+    pods_apart = Later("reconciler.cluster.snapshots.pods_apart")
+
+MANY_PODS = 20_000
+"""Reading so many takes ten times as long as another process needs to start and to hand back its half."""
 _MANAGEMENT = "management/"
 _MOST_ERRORS = 50
 DEVICES = frozenset({"ResourceSlice", "ResourceClaim", "ResourceClaimTemplate"})
@@ -165,11 +172,11 @@ class Intake:
         if errors:
             raise SeveralError(errors) if len(errors) > 1 else errors[0]
 
-    def _half_apart(self, document: Document, *, stamps: bool) -> Callable[[], PodsApart | None] | None:
+    def _half_apart(self, document: Document, *, stamps: bool) -> "Callable[[], pods_apart.PodsApart | None] | None":
         """The second half of many pods, which is read meanwhile."""
         if self._apart is None or document.kind != "Pod" or len(document.items) < MANY_PODS:
             return None
-        return self._apart(lambda: pods_apart(document.items[len(document.items) // 2 :], stamps=stamps))
+        return self._apart(lambda: pods_apart.pods_apart(document.items[len(document.items) // 2 :], stamps=stamps))
 
     def _take(
         self, document: Document, reader: _Reader, first: int, part: range, errors: list[SnapshotError], *, stamps: bool

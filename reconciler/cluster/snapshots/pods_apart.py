@@ -10,9 +10,6 @@ from reconciler.cluster.snapshots.pod_rows import PodRows
 from reconciler.cluster.values.unreadable import UnreadableError
 from reconciler.cluster.wire.pod_decoding import PodDecoder
 
-MANY_PODS = 20_000
-"""Reading so many takes ten times as long as another process needs to start and to hand back its half."""
-
 
 class PodsApart(msgspec.Struct, frozen=True):
     """The rows of some pods, with sources from 0. `newest_seconds` is the newest instant in them, 0 if nobody asked for it."""

@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from reconciler.cluster.pods.pod import PodShape
 from reconciler.cluster.world import World
-from reconciler.decisions.demand.gang_preemption import preempting
 from reconciler.decisions.demand.queue import Demand, Lot, Served
 from reconciler.decisions.demand.surplus import surplus
 from reconciler.decisions.reasons.pods import Delayed, Expendable, NotJudged, NotModelled, OtherScheduler
@@ -20,6 +20,12 @@ from reconciler.policy.documents import PodRules
 from reconciler.scheduling.state import SchedulingState
 from reconciler.values.duration import DurationError, parse_duration
 from reconciler.values.instant import instant_text
+from reconciler.values.later import Later
+
+if TYPE_CHECKING:
+    from reconciler.decisions.demand import gang_preemption
+else:
+    gang_preemption = Later("reconciler.decisions.demand.gang_preemption")
 
 _DELAY = "cluster-autoscaler.kubernetes.io/pod-scale-up-delay"
 
@@ -43,7 +49,8 @@ def pending_demand(world: World, waiting: WaitingPods, state: SchedulingState, r
     above = surplus(world, chain.from_iterable(waiting.values()))
     grouped = grouped_pods(world, waiting)
     held = {shape: one.held for one in grouped if one.held is not None for shape in one.shapes}
-    held |= preempting(world, waiting, state, grouped, now_seconds)
+    if grouped:
+        held |= gang_preemption.preempting(world, waiting, state, grouped, now_seconds)
     for shape, every in waiting.items():
         apart += [_apart(shape, (row,), PodOutcome.DELAYED, above[row]) for row in every if row in above] if above else []
         rows = [row for row in every if row not in above] if above else every

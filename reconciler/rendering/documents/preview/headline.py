@@ -129,7 +129,7 @@ def _nothing_moves(preview: Preview) -> bool:
 
 
 def _elsewhere(preview: Preview, *, bare: bool) -> Iterator[list[Sentence]]:
-    """What differs though the steady state does not: the next plan, another situation, or nothing. `bare`: nothing is told."""
+    """What differs if the steady state does not: the next plan, another situation, or nothing. With `bare`, nothing is told."""
     if sizes := _sizes(preview, lambda line: line.desired):
         yield [
             ("the next plan has ", *sizes, ", the steady state does not differ"),
