@@ -9,7 +9,7 @@ from reconciler.values.feature_gate import GATES, NEWEST_MINOR, Gates
 
 # By minor version, the patch release that evaluates negative namespace selectors again (kubernetes #141526, the fix is
 # #141563 with its cherry-picks of September 2026). 1.34.0 was the first that did not; older ones never lost it.
-_NAMESPACE_SELECTORS_MENDED = {34: 12, 35: 9, 36: 5, 37: 1}
+_NAMESPACE_SELECTORS_FIXED = {34: 12, 35: 9, 36: 5, 37: 1}
 
 
 class Resizes(Enum):
@@ -78,12 +78,12 @@ def release_of(version: KubernetesVersion | None, gates: Gates = ()) -> Release:
     selectors no rule is the stricter one. Who reads pods leaves those open.
     """
     major, minor, patch = version or (1, NEWEST_MINOR, 99)
-    mended = _NAMESPACE_SELECTORS_MENDED.get(minor)
+    fixed = _NAMESPACE_SELECTORS_FIXED.get(minor)
     since_37 = (major, minor) >= (1, 37)
     on = {name: gate.on(major, minor) for name, gate in GATES.items()} | dict(gates)
     return Release(
         known=version is not None,
-        negation_selects_all=major == 1 and mended is not None and patch < mended,
+        negation_selects_all=major == 1 and fixed is not None and patch < fixed,
         whole_groups=since_37,
         held_promises=since_37,
         resizes=Resizes.EITHER if version is None else Resizes.WHOLE_POD if since_37 else Resizes.EACH_CONTAINER,
